@@ -39,10 +39,10 @@ constexpr std::uint64_t kBackgroundStream =
 
 /// `look`: what was learned of the view's camera.
 PictureScore score_view(ImageF& picture, const View& view, const std::optional<AppliedLook>& look,
-                        bool fitted) {
+                        bool fitted, ScoreRules rules = ScoreRules::gausscope) {
     if (look) apply_look(*look, picture, nullptr, picture);
     const LentPhoto photo = lend_photo(view);
-    return score_picture(picture, photo.photo(), photo.mask(), fitted);
+    return score_picture(picture, photo.photo(), photo.mask(), fitted, rules);
 }
 
 /// Errors (usage): nothing is in the box.
@@ -442,7 +442,7 @@ std::vector<MemoryUse> Trainer::memory() const {
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
                           const std::vector<std::size_t>& views, Rasterizer& rasterizer,
                           const RenderOptions& options, const LearnedLooks* looks,
-                          const Progress& progress) {
+                          const Progress& progress, ScoreRules rules) {
     const Span span(Stage::evaluation);
     const AppearanceRows rows = looks ? AppearanceRows(capture) : AppearanceRows();
     Buffer<BlockBounds> bounds;
@@ -460,7 +460,7 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
             return score_view(
                 picture.color, view,
                 looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt,
-                looks != nullptr);
+                looks != nullptr, rules);
         },
         progress);
 }

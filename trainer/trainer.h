@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/scene/capture.h"
+#include "trainer/loss/metrics.h"
 #include "trainer/settings/settings.h"
 #include "trainer/settings/trainer_types.h"
 #include "trainer/training_backend.h"
@@ -136,6 +137,6 @@ class Trainer {
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
                           const std::vector<std::size_t>& views, Rasterizer& rasterizer,
                           const RenderOptions& options, const LearnedLooks* looks = nullptr,
-                          const Progress& progress = {});
+                          const Progress& progress = {}, ScoreRules rules = ScoreRules::gausscope);
 
 }  // namespace gs

@@ -4,6 +4,16 @@ Importing it imports neither PyTorch nor NumPy; what needs them does so when it 
 from __future__ import annotations
 
 import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:  # what __getattr__() finds, for editors and type checkers
+    from . import benchmark, inria, strategy
+    from ._lib import Error, NotFound, version
+    from .capture import Capture, View
+    from .program import Run, call, convert, costs, doctor, evaluate, info, inspect, predict, simplify, train
+    from .rasterize import rasterization
+    from .splats import Splats, load, save
+    from .stages import stage
 
 # name: the module that defines it
 _HOMES = {
@@ -15,23 +25,28 @@ _HOMES = {
     "load": "splats",
     "save": "splats",
     "Capture": "capture",
+    "View": "capture",
     "stage": "stages",
     **dict.fromkeys(
         ("Run", "call", "train", "evaluate", "info", "doctor", "inspect", "costs", "predict", "convert", "simplify"),
         "program"),
 }
-__all__ = [*_HOMES]
+_MODULES = ("benchmark", "inria", "strategy")
+__all__ = [
+    "Capture", "Error", "NotFound", "Run", "Splats", "View", "call", "convert", "costs", "doctor", "evaluate", "info", "inspect",
+    "load", "predict", "rasterization", "save", "simplify", "stage", "train", "version"]
 
 
-def __getattr__(name: str):
-    if name in ("inria", "strategy"):
-        return importlib.import_module(f"gausscope.{name}")
-    if name not in _HOMES:
-        raise AttributeError(f"module 'gausscope' has no attribute '{name}'")
-    value = getattr(importlib.import_module(f"gausscope.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # else it would have every name
+    def __getattr__(name: str):
+        if name in _MODULES:
+            return importlib.import_module(f"gausscope.{name}")
+        if name not in _HOMES:
+            raise AttributeError(f"module 'gausscope' has no attribute '{name}'")
+        value = getattr(importlib.import_module(f"gausscope.{_HOMES[name]}"), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, "inria", "strategy"})
+    return sorted({*globals(), *_HOMES, *_MODULES})

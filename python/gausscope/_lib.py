@@ -6,8 +6,10 @@ import functools
 import os
 import pathlib
 import struct
+import threading
 
 NAME = "libgausscope_ops.so"
+VERSION = "0.1.0"  #: of this package; the library is of the same
 
 
 class Error(ValueError, RuntimeError, AssertionError):
@@ -48,22 +50,21 @@ def places() -> list[pathlib.Path]:
 _CPU = 1
 
 
-@functools.cache
-def _code(dtype) -> int:
-    return {"torch.float32": 0, "torch.int32": 1, "torch.int64": 2}[str(dtype)]
+_ARRAY = struct.Struct("@Pqii")
 
 
 class Arguments:
-    """A struct of gausscope_ops.h: the call (size, device, stream, error text), numbers by their letter of the struct
-    module, arrays (data, count, dtype). Packed by hand, which takes a third of the time of ctypes' structures."""
+    """A struct of gausscope_ops.h: the call (size, device, threads, stream, error text), numbers by their letter of the
+    struct module, arrays (data, count, dtype). Packed by hand, which takes a fifth of the time of ctypes' structures."""
 
     def __init__(self, numbers: dict[str, str], arrays: str):
         self.numbers = [name for names in numbers.values() for name in names.split()]
-        self.arrays = arrays.split()
         letters = "".join(letter * len(names.split()) for letter, names in numbers.items())
-        self.layout = struct.Struct(f"@IiiiPPq{letters}" + "Pqii" * len(self.arrays))
-        self.memory = ctypes.c_char * self.layout.size
-        self.lists = struct.calcsize(f"@IiiiPPq{letters}") - struct.calcsize("P")
+        self.head = struct.Struct(f"@IiiiPPq{letters}0P")
+        self.at = {name: self.head.size + i * _ARRAY.size for i, name in enumerate(arrays.split())}
+        self.size = self.head.size + len(self.at) * _ARRAY.size
+        self.memory = ctypes.c_char * self.size
+        self.lists = self.head.size - struct.calcsize("P")
 
 
 PROJECT = Arguments(
@@ -78,27 +79,41 @@ BLEND = Arguments(
     {"q": "images entries channels", "i": "width height gradients", "f": "alpha_max", "P": "lists"},
     "first radii means2d conics opacities depths colors backgrounds picture alphas v_picture v_alphas"
     " v_means2d v_conics v_opacities v_colors absolute")
-_ABSENT = (0, 0, 0, 0)
+_CODES = {"torch.float32": 0, "torch.int32": 1, "torch.int64": 2}  # and dtypes, as they are met
 
 
-def run(function: str, arguments: Arguments, numbers: dict, **arrays):
-    """Calls a function of the library: `arrays` are contiguous CPU tensors, or None. Raises Error with what it says.
-    Returns the struct's memory as the function left it."""
-    text = ctypes.create_string_buffer(400)
-    values = [arguments.layout.size, _CPU, 0, 0, 0, ctypes.addressof(text), 400]
-    values += [numbers.get(name, 0) for name in arguments.numbers]
-    for name in arguments.arrays:
-        tensor = arrays.get(name)
-        values += _ABSENT if tensor is None else (tensor.data_ptr(), tensor.numel(), _code(tensor.dtype), 0)
-    memory = arguments.memory()
+class _Text(threading.local):
+    """Where the library writes what was wrong."""
+
+    def __init__(self):
+        self.buffer = ctypes.create_string_buffer(400)
+        self.address = ctypes.addressof(self.buffer)
+
+
+_TEXT = _Text()
+
+
+def run(function: str, arguments: Arguments, numbers: dict, threads: int, **arrays):
+    """Calls a function of the library, which uses at most `threads` threads: `arrays` are contiguous CPU tensors, or None.
+    Raises Error with what it says. Returns the struct's memory as the function left it."""
+    memory, get, at = arguments.memory(), numbers.get, arguments.at
     try:
-        arguments.layout.pack_into(memory, 0, *values)
+        arguments.head.pack_into(memory, 0, arguments.size, _CPU, 0, threads, 0, _TEXT.address, 400,
+                                 *[get(name, 0) for name in arguments.numbers])
     except (struct.error, OverflowError) as error:
-        wrong = [name for name in arguments.numbers if not isinstance(numbers.get(name, 0), (int, float))]
+        wrong = [name for name in arguments.numbers if not isinstance(get(name, 0), (int, float))]
         raise TypeError(f"{', '.join(wrong) or 'an argument'} must be a number in range: {error}") from None
+    for name, tensor in arrays.items():
+        if tensor is not None:
+            dtype = tensor.dtype
+            code = _CODES.get(dtype)
+            if code is None:
+                code = _CODES[dtype] = _CODES[str(dtype)]
+            _ARRAY.pack_into(memory, at[name], tensor.data_ptr(), tensor.numel(), code, 0)
     code = getattr(library(), function)(memory)
     if code:
-        words = text.value.decode(errors="replace") or f"{function} failed with code {code}"
+        words = _TEXT.buffer.value.decode(errors="replace") or f"{function} failed with code {code}"
+        _TEXT.buffer.value = b""
         raise {3: MemoryError, 4: RuntimeError}.get(code, Error)(words)
     return memory
 
@@ -117,6 +132,9 @@ def library() -> ctypes.CDLL:
             loaded = ctypes.CDLL(str(path))
             loaded.gausscope_version.restype = ctypes.c_char_p
             loaded.gausscope_lists_free.argtypes = [ctypes.c_void_p]
+            if (version := loaded.gausscope_version().decode()) != VERSION:
+                raise ImportError(f"{path} is of gausscope {version}, this package of {VERSION}: install both together"
+                                  + (", or change GAUSSCOPE_LIBRARY" if "GAUSSCOPE_LIBRARY" in os.environ else ""))
             return loaded
     raise ImportError(f"{NAME} is not at {', nor at '.join(map(str, tried))} (GAUSSCOPE_LIBRARY names it elsewhere)")
 

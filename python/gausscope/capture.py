@@ -3,9 +3,13 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from typing import TYPE_CHECKING, Optional
 
 from ._files import CaptureOptions, Handle, checked, function
 from ._lib import Error
+
+if TYPE_CHECKING:
+    import numpy as np
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -17,12 +21,12 @@ class View:
     width: int        #: px, of the photo as it was scaled
     height: int
     model: str        #: the lens: "pinhole", "opencv", "fisheye", … (docs/cameras.md)
-    K: object         #: [3,3] float64: fx, fy, cx, cy in px
-    viewmat: object   #: [4,4] float64: world to camera; of a rolling shutter, at half the read-out
-    distortion: list  #: the lens's coefficients, in the order of docs/cameras.md
+    K: np.ndarray     #: [3,3] float64: fx, fy, cx, cy in px
+    viewmat: np.ndarray  #: [4,4] float64: world to camera; of a rolling shutter, at half the read-out
+    distortion: list[float]  #: the lens's coefficients, in the order of docs/cameras.md
     shutter: str      #: "global", or the order of a rolling shutter's read-out: "top-to-bottom", …
-    viewmat_first: object  #: of a rolling shutter, as its first row is read; else viewmat
-    viewmat_last: object   #: as its last row is read
+    viewmat_first: np.ndarray  #: of a rolling shutter, as its first row is read; else viewmat
+    viewmat_last: np.ndarray   #: as its last row is read
     number: int       #: in Capture.views
     _handle: Handle
 
@@ -30,16 +34,16 @@ class View:
         return f"<View {self.number} {self.name!r}: {self.width} x {self.height}, {self.model}{', test' if self.test else ''}>"
 
     @property
-    def camtoworld(self):
+    def camtoworld(self) -> np.ndarray:
         """[4,4] float64: camera to world."""
         import numpy as np
         return np.linalg.inv(self.viewmat)
 
-    def photo(self):
+    def photo(self) -> np.ndarray:
         """[height,width,3] uint8, RGB. Transparent pixels lie over black."""
         return self._pixels(3)
 
-    def mask(self):
+    def mask(self) -> np.ndarray:
         """[height,width] uint8: 0 where the pixel does not count (masked, or the lens sees nothing there)."""
         return self._pixels(1)
 
@@ -61,8 +65,9 @@ class Capture:
     trainers need. photos: False reads cameras and points alone. photo_memory: bytes that decoded photos may take.
     """
 
-    def __init__(self, path, *, downscale: int = 0, max_side: int = 0, model: str | None = None,
-                 test_every: int | None = None, test_views=None, masks=None, undistort: bool = False, photos: bool = True,
+    def __init__(self, path: str | bytes | os.PathLike, *, downscale: int = 0, max_side: int = 0, model: str | None = None,
+                 test_every: int | None = None, test_views: Optional[list[str]] = None,
+                 masks: str | bytes | os.PathLike | None = None, undistort: bool = False, photos: bool = True,
                  photo_memory: int = 0):
         def text(value):
             return None if value is None else os.fsencode(value)
@@ -86,7 +91,7 @@ class Capture:
         return View(K=np.array([[fx, 0, cx], [0, fy, cy], [0, 0, 1.0]]), number=number, _handle=self._handle, **row)
 
     @property
-    def origin(self):
+    def origin(self) -> tuple[float, ...]:
         """What was subtracted from all positions, for captures far from zero."""
         return tuple(self.about["origin"])
 
@@ -98,7 +103,7 @@ class Capture:
     def test(self) -> list[View]:
         return [view for view in self.views if view.test]
 
-    def points(self):
+    def points(self) -> tuple[np.ndarray, np.ndarray]:
         """positions [P,3] float32 and colours [P,3] uint8 of the sparse points."""
         import numpy as np
         n = self.about["points"]
@@ -109,7 +114,7 @@ class Capture:
     def __len__(self) -> int:
         return len(self.views)
 
-    def __getitem__(self, i):
+    def __getitem__(self, i: int) -> View:
         return self.views[i]
 
     def __repr__(self) -> str:

@@ -38,14 +38,18 @@ class GaussianRasterizationSettings(NamedTuple):
 
 
 def _covariances(scales: Tensor, rotations: Tensor, modifier: float) -> Tensor:
-    """[N, 3, 3] of rotations as they are: the paper's code does not normalise them."""
+    """[N, 3, 3] of rotations as they are: the paper's code does not normalise them. NaN where one is not finite, which draws
+    nothing and gets no gradient."""
+    bad = ~(rotations.isfinite().all(-1) & scales.isfinite().all(-1))[:, None]
+    rotations, scales = rotations.masked_fill(bad, 0), scales.masked_fill(bad, 0)
     w, x, y, z = rotations.unbind(-1)
     rotation = torch.stack([
         1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
         2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
         2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1).unflatten(-1, (3, 3))
     half = rotation * (modifier * scales)[..., None, :]
-    return half @ half.transpose(-1, -2)
+    with torch.autocast("cpu", enabled=False):
+        return (half @ half.transpose(-1, -2)).masked_fill(bad[..., None], torch.nan)
 
 
 def _radii(meta: dict) -> Tensor:
@@ -66,7 +70,7 @@ class GaussianRasterizer(torch.nn.Module):
     def markVisible(self, positions: Tensor) -> Tensor:  # noqa: N802
         """[N] bool: whether the point is beyond the near plane."""
         view = self.raster_settings.viewmatrix
-        return positions @ view[:3, 2] + view[3, 2] > _NEAR
+        return (positions * view[:3, 2]).sum(-1) + view[3, 2] > _NEAR
 
     @uncompiled
     def forward(self, means3D: Tensor, means2D: Tensor, opacities: Tensor, shs: Optional[Tensor] = None,  # noqa: N803

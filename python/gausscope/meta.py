@@ -12,15 +12,16 @@ class Meta(dict):
 
     lead: tuple  # batch dimensions and cameras
     first: Tensor  # where each image's entries begin
+    listed = False
 
     def __missing__(self, key):
-        if key not in TILE_KEYS:
+        if key not in TILE_KEYS or self.listed:
             raise KeyError(key)
         self._list_tiles()
         return dict.__getitem__(self, key)
 
     def __contains__(self, key) -> bool:
-        return key in TILE_KEYS or dict.__contains__(self, key)
+        return dict.__contains__(self, key) or (key in TILE_KEYS and not self.listed)
 
     def get(self, key, default=None):
         return self[key] if key in self else default
@@ -30,8 +31,12 @@ class Meta(dict):
         return dict.__iter__(self)
 
     def __len__(self) -> int:
-        self._list_tiles()
-        return dict.__len__(self)
+        return dict.__len__(self) + (0 if self.listed else len(TILE_KEYS))
+
+    def pop(self, key, *default):
+        if key in TILE_KEYS:
+            self._list_tiles()
+        return dict.pop(self, key, *default)
 
     def keys(self):
         self._list_tiles()
@@ -48,8 +53,9 @@ class Meta(dict):
     @torch.no_grad()
     def _list_tiles(self) -> None:
         """Every tile of 16 x 16 pixels that the box of a Gaussian's radii touches, by image, tile and depth."""
-        if dict.__contains__(self, "isect_ids"):
+        if self.listed:
             return
+        self.listed = True
         columns, rows = self["tile_width"], self["tile_height"]
         means, radii = self["means2d"].detach().reshape(-1, 2) / 16, self["radii"].reshape(-1, 2) / 16
         most = torch.tensor([columns, rows], device="cpu")

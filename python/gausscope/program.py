@@ -4,6 +4,7 @@ Options are those of the command line with underscores: train("photos/", "out/",
 max_gaussians=500_000, keep_best=True). True and False turn a switch on and off, lists are joined
 by commas, None leaves the default. docs/cli.md describes options and results.
 """
+from __future__ import annotations
 
 import collections
 import json
@@ -14,14 +15,19 @@ import signal
 import subprocess
 import sys
 import threading
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ._lib import Error, NotFound
 
+if TYPE_CHECKING:
+    from .splats import Splats
+
 _HERE = os.path.dirname(os.path.abspath(__file__))
+Path = Union[str, bytes, os.PathLike]
 _PROGRESS = re.compile(r"(\S[^:]*?) (\d+)/(\d+) \(\d+ %\)\s*(.*)")
 
 
-def program_path():
+def program_path() -> str:
     """The program's path: $GAUSSCOPE_PROGRAM, else beside this package, else in the source tree's
     build folder, else in PATH."""
     named = os.environ.get("GAUSSCOPE_PROGRAM")
@@ -38,7 +44,7 @@ def program_path():
                    + " (GAUSSCOPE_PROGRAM names it elsewhere)", "not_found")
 
 
-def arguments_of(options):
+def arguments_of(options: dict[str, Any]) -> list[str]:
     """Options of the command line from keyword arguments.
 
     >>> arguments_of({"sh_degree": 2, "absgrad": True, "keep_best": False, "config": None})
@@ -114,7 +120,7 @@ class _Progress:
         return errors[-1] if errors else "\n".join(self.last)
 
 
-def call(command, *arguments, progress=True, **options):
+def call(command: str, *arguments: Any, progress: bool = True, **options: Any) -> dict[str, Any]:
     """Runs `gausscope COMMAND ARGUMENTS --OPTIONS --json` and returns its JSON object.
 
     progress: show the program's messages, and progress as a tqdm bar where tqdm is installed.
@@ -150,7 +156,7 @@ def call(command, *arguments, progress=True, **options):
     return result
 
 
-def train(capture, out=None, **options):
+def train(capture: Path, out: Optional[Path] = None, **options: Any) -> dict[str, Any]:
     """Trains Gaussians from a capture into the folder `out` (default: a new one in runs/).
 
     Returns the run's metrics: test scores under "test", "seconds", "gaussians", the settings, and
@@ -159,43 +165,43 @@ def train(capture, out=None, **options):
     return call("train", capture, output=out, **options)
 
 
-def evaluate(scene, capture=None, **options):
+def evaluate(scene: Path, capture: Optional[Path] = None, **options: Any) -> dict[str, Any]:
     """PSNR and SSIM of each test photo and their means. `scene`: a run, checkpoint or splat file;
     a run knows its own capture."""
     return call("eval", scene, *_given(capture), **options)
 
 
-def info(path=None, **options):
+def info(path: Optional[Path] = None, **options: Any) -> dict[str, Any]:
     """What a capture, splat file or run contains and its faults; of no path, this machine."""
     return call("info", *_given(path), **options)
 
 
-def doctor(path, **options):
+def doctor(path: Path, **options: Any) -> list[dict[str, Any]]:
     """The faults of a capture or splat file, worst first: a list of dicts (docs/doctor.md)."""
     return info(path, **options)["findings"]
 
 
-def inspect(scene, x, y, capture, camera, **options):
+def inspect(scene: Path, x: int, y: int, capture: Path, camera: Union[str, int], **options: Any) -> dict[str, Any]:
     """The Gaussians in pixel (x, y) of a capture's view (its name or number) and what each adds."""
     return call("inspect", scene, pixel=f"{x},{y}", capture=capture, camera=camera, **options)
 
 
-def costs(scene, **options):
+def costs(scene: Path, **options: Any) -> dict[str, Any]:
     """Times per stage and counters of frames (and, with step=True, of training steps)."""
     return call("bench", scene, **options)
 
 
-def predict(scene, gpu="all", **options):
+def predict(scene: Path, gpu: str = "all", **options: Any) -> dict[str, Any]:
     """Frame and training-step times on GPUs that are not here (docs/model.md)."""
     return call("predict", scene, gpu=gpu, **options)
 
 
-def convert(source, target, **options):
+def convert(source: Path, target: Path, **options: Any) -> dict[str, Any]:
     """Converts between splat formats."""
     return call("convert", source, target, **options)
 
 
-def simplify(source, target, to, **options):
+def simplify(source: Path, target: Path, to: Union[str, int], **options: Any) -> dict[str, Any]:
     """Writes `target` with fewer Gaussians: `to` is a number, or a share such as "50%"."""
     return convert(source, target, simplify=to, **options)
 
@@ -210,7 +216,7 @@ class Run:
     folder may also be one of the run's files.
     """
 
-    def __init__(self, folder):
+    def __init__(self, folder: Union[str, os.PathLike]):
         folder = os.fspath(folder)
         self.folder = folder if os.path.isdir(folder) else os.path.dirname(folder) or "."
         if not os.path.exists(os.path.join(self.folder, "run.json")):
@@ -224,21 +230,21 @@ class Run:
             return json.load(file)
 
     @property
-    def metrics(self):
+    def metrics(self) -> dict[str, Any]:
         """What train() returned."""
         return self._json("metrics.json")
 
     @property
-    def record(self):
+    def record(self) -> dict[str, Any]:
         """run.json: source, events, evaluations."""
         return self._json("run.json")
 
     @property
-    def settings(self):
+    def settings(self) -> dict[str, Any]:
         """The training settings by name."""
         return self.metrics["settings"]
 
-    def rows(self):
+    def rows(self) -> dict[str, list[Optional[float]]]:
         """metrics.csv as a dict of columns, one value per step; None where a step has none."""
         import csv
         with open(os.path.join(self.folder, "metrics.csv"), newline="", encoding="utf-8") as file:
@@ -246,16 +252,16 @@ class Run:
         names = rows[0].keys() if rows else []
         return {name: [_number(row[name]) for row in rows] for name in names}
 
-    def load(self):
+    def load(self) -> Splats:
         """The run's newest Gaussians: see gausscope.load()."""
         from .splats import load
         return load(os.path.join(self.folder, "point_cloud.ply"))
 
-    def evaluate(self, **options):
+    def evaluate(self, **options: Any) -> dict[str, Any]:
         """As gausscope.evaluate()."""
         return evaluate(self.folder, **options)
 
-    def resume(self, **options):
+    def resume(self, **options: Any) -> dict[str, Any]:
         """Continues the run, for example with more `steps`."""
         return call("train", resume=self.folder, **options)
 

@@ -8,8 +8,10 @@ from typing import Any, Optional
 
 import torch
 from torch import Tensor
+from torch.autograd import forward_ad
 
-from ._lib import BLEND, PROJECT, SHADE, Error, library, lists_in, run
+from ._lib import BLEND, PROJECT, SHADE, Error, library, lists_in
+from ._lib import run as _run
 from .meta import Meta
 
 _LENSES = {"pinhole": 0, "ortho": 1, "fisheye": 2}
@@ -46,9 +48,17 @@ def uncompiled(function):
 _floats = functools.partial(torch.empty, dtype=torch.float32, device="cpu")
 
 
+def run(function: str, arguments, numbers: dict, **arrays):
+    return _run(function, arguments, numbers, torch.get_num_threads(), **arrays)
+
+
 def _no_second_derivative() -> None:
     if torch.is_grad_enabled():
         raise Error("gausscope's rasterization has no second derivative: call backward without create_graph=True")
+
+
+# Whether backward() was called with retain_graph=True; before PyTorch 2.1 nobody can tell.
+_graph_is_kept = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
 
 
 def _whole(grad: Optional[Tensor]) -> Optional[Tensor]:
@@ -61,8 +71,10 @@ def _wanted(needed: bool, like: Optional[Tensor]) -> Optional[Tensor]:
 
 
 class _Project(torch.autograd.Function):
+    """And the colours of spherical harmonics, where `shading` is given."""
+
     @staticmethod
-    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, shape, numbers):
+    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, coefficients, shape, numbers, shading):
         ctx.set_materialize_grads(False)
         inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
                       Ks=Ks)
@@ -70,45 +82,64 @@ class _Project(torch.autograd.Function):
         means2d, depths, conics, compensated = _floats(*shape, 2), _floats(shape), _floats(*shape, 3), _floats(shape)
         run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
             conics=conics, compensated=compensated)
-        ctx.numbers = numbers
-        ctx.save_for_backward(*inputs.values(), radii)
-        ctx.mark_non_differentiable(radii)
-        return radii, means2d, depths, conics, compensated
+        colors = None
+        if shading is not None:
+            colors = _floats(*shape, 3)
+            run("gausscope_shade", SHADE, shading, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
+                colors=colors)
+        ctx.numbers, ctx.shading = numbers, shading
+        ctx.save_for_backward(*inputs.values(), coefficients, radii)
+        fixed = () if any(ctx.needs_input_grad[:6]) else (means2d, depths, conics, compensated)
+        ctx.mark_non_differentiable(radii, *fixed)
+        return radii, means2d, depths, conics, compensated, colors
 
     @staticmethod
-    def backward(ctx, _, v_means2d, v_depths, v_conics, v_compensated):
+    def backward(ctx, _, v_means2d, v_depths, v_conics, v_compensated, v_colors):
         _no_second_derivative()
-        *inputs, radii = ctx.saved_tensors
+        *inputs, coefficients, radii = ctx.saved_tensors
         means, quats, scales, covars, opacities, viewmats, Ks = inputs
         out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, inputs[:6])]
         run("gausscope_project_vjp", PROJECT, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
             opacities=opacities, viewmats=viewmats, Ks=Ks, radii=radii, v_means2d=_whole(v_means2d),
             v_depths=_whole(v_depths), v_conics=_whole(v_conics), v_compensated=_whole(v_compensated), v_means=out[0],
             v_quats=out[1], v_scales=out[2], v_covars=out[3], v_opacities=out[4], v_viewmats=out[5])
-        return (*out, None, None, None)
+        v_coefficients = None
+        if v_colors is not None and ctx.shading is not None:
+            through = [_wanted(like is not None, like) for like in (out[0], out[5])]
+            v_coefficients = _wanted(ctx.needs_input_grad[7], coefficients)
+            run("gausscope_shade_vjp", SHADE, ctx.shading, means=means, viewmats=viewmats, coefficients=coefficients,
+                radii=radii, v_colors=_whole(v_colors), v_means=through[0], v_viewmats=through[1],
+                v_coefficients=v_coefficients)
+            for v, more in zip((out[0], out[5]), through):
+                if v is not None:
+                    v += more
+        return (*out, None, v_coefficients, None, None, None)
 
 
-class _Shade(torch.autograd.Function):
+class _Pick(torch.autograd.Function):
+    """Rows `at` of means2d, depths, conics and opacities, and `color_rows` of colors where they are there."""
+
     @staticmethod
-    def forward(ctx, means, viewmats, coefficients, radii, numbers):
+    def forward(ctx, at, color_rows, means2d, depths, conics, opacities, colors):
         ctx.set_materialize_grads(False)
-        colors = _floats(*radii.shape[:-1], 3)
-        run("gausscope_shade", SHADE, numbers, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
-            colors=colors)
-        ctx.numbers = numbers
-        ctx.save_for_backward(means, viewmats, coefficients, radii)
-        return colors
+        ctx.save_for_backward(at, color_rows)
+        ctx.shapes = means2d.shape, depths.shape, conics.shape, opacities.shape, None if colors is None else colors.shape
+        out = (means2d.reshape(-1, 2)[at], depths.reshape(-1)[at], conics.reshape(-1, 3)[at], opacities.reshape(-1)[at],
+               None if colors is None else colors.reshape(-1, colors.shape[-1])[color_rows])
+        ctx.mark_non_differentiable(*(t for t, needed in zip(out, ctx.needs_input_grad[2:]) if not needed and t is not None))
+        return out
 
     @staticmethod
-    def backward(ctx, v_colors):
+    def backward(ctx, *grads):
         _no_second_derivative()
-        if v_colors is None:
-            return (None,) * 5
-        means, viewmats, coefficients, radii = ctx.saved_tensors
-        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, (means, viewmats, coefficients))]
-        run("gausscope_shade_vjp", SHADE, ctx.numbers, means=means, viewmats=viewmats, coefficients=coefficients,
-            radii=radii, v_colors=_whole(v_colors), v_means=out[0], v_viewmats=out[1], v_coefficients=out[2])
-        return (*out, None, None)
+        at, color_rows = ctx.saved_tensors
+        out = []
+        for v, shape, rows in zip(grads, ctx.shapes, (at, at, at, at, color_rows)):
+            whole = None if v is None else v.new_zeros(shape)
+            if v is not None:
+                whole.view(-1, *v.shape[1:]).index_add_(0, rows, v)
+            out.append(whole)
+        return (None, None, *out)
 
 
 class _Lists:
@@ -147,6 +178,8 @@ class _Blend(torch.autograd.Function):
             means2d=means2d, conics=conics, opacities=opacities, depths=depths, colors=colors, backgrounds=backgrounds,
             picture=picture, alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), v_means2d=out[0],
             v_conics=out[1], v_opacities=out[2], v_colors=out[3], absolute=ctx.absolute)
+        if not _graph_is_kept():
+            ctx.lists = None  # the graph may outlive its backward with the picture, and they are large
         v_backgrounds = None
         if ctx.needs_input_grad[4] and v_picture is not None:
             v_backgrounds = ((1 - alphas) * v_picture).sum((-3, -2))
@@ -156,12 +189,15 @@ class _Blend(torch.autograd.Function):
 def _apply(function: type[torch.autograd.Function], *arguments):
     """Through autograd where a gradient is wanted, else straight to the library."""
     if torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments):
-        return function.apply(*arguments)
+        # What PyTorch's own apply() does first concerns function transforms, which are refused.
+        return super(torch.autograd.Function, function).apply(*arguments)
     return function.forward(_NoGraph(), *arguments)
 
 
 class _NoGraph:
     """In place of autograd's context where there is no backward."""
+
+    needs_input_grad = ()
 
     def set_materialize_grads(self, value): pass
     def save_for_backward(self, *tensors): pass
@@ -186,8 +222,22 @@ def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
     return tensor.contiguous().resolve_neg()
 
 
+def _refuse_transforms() -> None:
+    """Derivatives that PyTorch would silently leave out."""
+    if forward_ad._current_level >= 0 or _are_transforms_active():
+        raise Error("forward-mode AD and torch.func's transforms (jvp, grad, vmap) are not supported: gradients come from "
+                    "backward(), outside of them")
+
+
+_are_transforms_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
+
+
 def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, **off) -> None:
     """Raises for what is not supported, by its name."""
+    if (render_mode in _MODES and camera_model in tuple(_LENSES) and rasterize_mode in ("classic", "antialiased")
+            and profile in tuple(_PROFILES) and tile_size in (None, 16) and rolling_shutter in (None, 4)
+            and not others and not any(off.values())):
+        return
     for name, value, known in (("render_mode", render_mode, _MODES), ("camera_model", camera_model, _LENSES),
                                ("rasterize_mode", rasterize_mode, ("classic", "antialiased")),
                                ("profile", profile, _PROFILES), ("tile_size", tile_size, (None, 16))):
@@ -269,6 +319,7 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
             opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
             packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
     """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
+    _refuse_transforms()
     if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
@@ -292,12 +343,14 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
         colors, by_view = _colors_of(colors, sh_degree, lead, C, N)
     width, height = operator.index(numbers["width"]), operator.index(numbers["height"])
     sizes = dict(batches=B, cameras=C, gaussians=N)
-    radii, means2d, depths, conics, compensated = _apply(
-        _Project, means, quats, scales, covars, opacities, viewmats, Ks, (*views, N), {**sizes, **numbers})
+    shading = None
     if colored and sh_degree is not None:
-        colors = _apply(_Shade, means, viewmats, colors, radii, dict(
-            sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view))
-        by_view = True
+        shading = dict(sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view)
+    radii, means2d, depths, conics, compensated, shaded = _apply(
+        _Project, means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, (*views, N),
+        {**sizes, **numbers}, shading)
+    if shading is not None:
+        colors, by_view = shaded, True
 
     meta = Meta(batch_ids=None, camera_ids=None, gaussian_ids=None, radii=radii, means2d=means2d, depths=depths,
                 conics=conics, opacities=compensated, width=width, height=height, tile_size=16,
@@ -306,9 +359,15 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     if packed:
         meta.first, colors = _pack(meta, colors, by_view, B, C, N)
         return meta, colors
-    meta.first = (torch.arange(0, B * C * N + 1, N, device="cpu") if N
-                  else torch.zeros(B * C + 1, dtype=torch.int64, device="cpu"))
+    meta.first = _every(N, B * C)
     return meta, colors if colors is None or by_view else colors.unsqueeze(-3).expand(*views, N, -1)
+
+
+@functools.lru_cache(maxsize=64)
+def _every(N: int, images: int) -> Tensor:
+    """[images + 1]: 0, N, 2 N, …"""
+    with torch.inference_mode(False):
+        return torch.arange(images + 1, device="cpu") * N
 
 
 def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N: int):
@@ -317,12 +376,10 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
     view, gaussian = at.div(max(N, 1), rounding_mode="floor"), at.remainder(max(N, 1))
     batch = view.div(C, rounding_mode="floor")
     meta.update(batch_ids=batch, camera_ids=view.remainder(C), gaussian_ids=gaussian)
-    for key in ("radii", "means2d", "depths", "conics", "opacities"):
-        value = meta[key]
-        meta[key] = value.reshape(B * C * N, *value.shape[len(meta.lead) + 1:]).index_select(0, at)
-    if colors is not None:
-        colors = colors.reshape(-1, colors.shape[-1]).index_select(0, at if by_view else batch * N + gaussian)
-    return torch.searchsorted(at, torch.arange(B * C + 1, device="cpu") * N), colors
+    names = ("means2d", "depths", "conics", "opacities")
+    *picked, colors = _apply(_Pick, at, at if by_view else batch * N + gaussian, *(meta[name] for name in names), colors)
+    meta.update(zip(names, picked), radii=meta["radii"].reshape(-1, 2)[at])
+    return torch.searchsorted(at, _every(N, B * C)), colors
 
 
 def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,
@@ -330,8 +387,8 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
     """The pictures of entries()."""
     means2d, lead = meta["means2d"], meta.lead
     parts = [] if colors is None else [colors]
-    if backgrounds is not None and parts:
-        backgrounds = _checked("backgrounds", backgrounds, (*lead, colors.shape[-1]))
+    if backgrounds is not None:
+        backgrounds = _checked("backgrounds", backgrounds, (*lead, colors.shape[-1] if parts else None))
     if render_mode != "RGB":
         parts.append(meta["depths"].unsqueeze(-1))
         if backgrounds is not None:

@@ -5,6 +5,7 @@ import ctypes
 import json
 import math
 import os
+from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 from ._files import Handle, checked, function
 from ._lib import Error
@@ -13,7 +14,15 @@ _REST = 14  # the plane of the first coefficient beyond degree 0
 _COLUMNS = {"means": (0, 3), "log_scales": (3, 3), "quats": (6, 4), "opacity_logits": (10, 1), "sh0": (11, 3)}
 
 
-class Splats(dict):
+if TYPE_CHECKING:
+    import numpy as np
+
+    Arrays = dict[str, np.ndarray]
+else:
+    Arrays = dict
+
+
+class Splats(Arrays):
     """Arrays by name, float32, one row a Gaussian: as stored in splat files and as optimizers hold them.
 
     means [N,3] world units, less `origin` · log_scales [N,3] natural logarithms of the standard deviations ·
@@ -22,26 +31,26 @@ class Splats(dict):
     rasterization() takes them without logarithms and logits: `scales`, `opacities` and `sh` of this object.
     """
 
-    origin = (0.0, 0.0, 0.0)  #: what was subtracted from the means, for scenes far from zero
+    origin: tuple[float, ...] = (0.0, 0.0, 0.0)  #: what was subtracted from the means, for scenes far from zero
     antialiased = False       #: trained with opacity compensation
     format = ""               #: "3DGS PLY (binary)"
     notes: list[str] = []     #: what was missing, ignored or repaired
 
     @property
-    def scales(self):
+    def scales(self) -> np.ndarray:
         """[N,3] standard deviations, world units."""
         import numpy as np
         return np.exp(self["log_scales"])
 
     @property
-    def opacities(self):
+    def opacities(self) -> np.ndarray:
         """[N] 0 to 1."""
         import numpy as np
         with np.errstate(over="ignore"):  # of -infinity and the like: 0
             return 1 / (1 + np.exp(-self["opacity_logits"]))
 
     @property
-    def sh(self):
+    def sh(self) -> np.ndarray:
         """[N,K,3] all coefficients."""
         import numpy as np
         return np.concatenate([self["sh0"], self["sh_rest"]], 1)
@@ -54,7 +63,7 @@ class Splats(dict):
         return f"<Splats: {len(self['means']):,} Gaussians of degree {self.sh_degree}, {self.format or 'not from a file'}>"
 
 
-def load(path, lod: int = 0) -> Splats:
+def load(path: str | bytes | os.PathLike, lod: int = 0) -> Splats:
     """Reads a splat file of any format (docs/formats.md), or the newest Gaussians of a run's folder.
 
     lod: the level of a streamed set, 0 the finest.
@@ -82,7 +91,8 @@ def load(path, lod: int = 0) -> Splats:
     return splats
 
 
-def save(path, splats=None, *, origin=None, antialiased: bool | None = None, spz_version: int = 4, **arrays) -> list[str]:
+def save(path: str | bytes | os.PathLike, splats: Optional[Mapping[str, Any]] = None, *, origin: Optional[Sequence[float]] = None,
+         antialiased: bool | None = None, spz_version: int = 4, **arrays: Any) -> list[str]:
     """Writes Gaussians to a file whose format follows from the end of its name (.ply, .spz, .sog, .glb, …).
 
     The arrays are those of Splats, as a dict, by keyword, or both; anything that NumPy takes, PyTorch tensors too.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <fmt/format.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -88,7 +89,10 @@ int guarded(Args* args, F&& f) noexcept {
         if (call.device_type != GAUSSCOPE_CPU)
             throw Refused{GAUSSCOPE_UNSUPPORTED,
                           "tensors must be on the CPU; CUDA tensors are not supported"};
-        f();
+        if (call.threads <= 0 || call.threads >= tbb::this_task_arena::max_concurrency())
+            f();
+        else
+            tbb::task_arena(call.threads).execute(f);
         return GAUSSCOPE_OK;
     } catch (const Refused& refused) {
         return failed(refused.code, refused.text.c_str());

@@ -41,9 +41,9 @@ typedef struct {
     uint32_t size;       /* sizeof the whole struct */
     int32_t device_type; /* gausscope_device of every array; only the CPU so far */
     int32_t device;      /* its index; 0 on the CPU */
-    int32_t reserved;
-    void* stream; /* on which work is queued; null on the CPU */
-    char* error;  /* text goes here, ended by 0; or null */
+    int32_t threads;     /* at most that many compute; 0: all cores */
+    void* stream;        /* on which work is queued; null on the CPU */
+    char* error;         /* text goes here, ended by 0; or null */
     int64_t error_size;
 } gausscope_call;
 

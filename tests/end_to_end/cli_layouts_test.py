@@ -6,7 +6,7 @@ import shutil
 import struct
 import unittest
 
-from cli_support import Case
+from cli_support import RUN_FILES, Case
 
 
 def vertices(path):
@@ -90,6 +90,47 @@ class Inria(Case):
         (folder / "cfg_args").write_text(cfg)
         self.expect(2, "eval", folder, says="name the photos")
         self.expect(0, "eval", folder, self.capture)
+
+    def test_train_leaves_that_layout_and_the_steps_as_asked(self):
+        out, again, ten = self.folder / "both", self.folder / "again", self.folder / "ten.ply"
+        train = ("train", self.capture, "-o", out, "--steps", 20)
+        made = self.expect(0, *train, "--layout", "inria", "--save-at", "10,15", "--json").json
+        at = {step: out / f"point_cloud/iteration_{step}/point_cloud.ply" for step in (10, 15, 20)}
+        self.assertEqual(made["files"]["splats_10"], str(at[10]))
+        self.expect(0, "convert", out / "checkpoint-10.gsc", ten)
+        self.assertEqual(vertices(ten), vertices(at[10]))
+        self.assertNotEqual(vertices(at[10]), vertices(at[15]))
+        self.assertEqual(vertices(at[20]), vertices(out / "point_cloud.ply"))
+        self.expect(0, "convert", out, again, "--layout", "inria")
+        for name in ("cameras.json", "input.ply"):
+            self.assertEqual((out / name).read_bytes(), (again / name).read_bytes())
+        read = vars(eval((out / "cfg_args").read_text(), {"Namespace": argparse.Namespace}))
+        self.assertEqual((read["model_path"], read["source_path"]), (str(out), str(self.capture.resolve())))
+        self.assertEqual(self.expect(0, "train", "--resume", out, "--steps", 22, "--json").json["resumed_at_step"], 20)
+        self.expect(2, *train, "--save-at", 0, "--overwrite")
+        self.expect(0, *train, "--overwrite")
+        self.assertEqual(sorted(path.name for path in out.iterdir()), RUN_FILES, "all of the other run goes")
+
+    def test_overwriting_leaves_another_trainers_files_alone(self):
+        folder = self.folder / "theirs"
+        shutil.copytree(self.made, folder)
+        self.expect(2, "train", self.capture, "-o", folder, "--steps", 4, says="contains a run")
+        self.expect(0, "train", self.capture, "-o", folder, "--steps", 4, "--overwrite")
+        for name in ("cameras.json", "cfg_args", "point_cloud/iteration_20/point_cloud.ply"):
+            self.assertEqual((folder / name).read_bytes(), (self.made / name).read_bytes())
+
+    def test_their_iterations_are_a_time_lapse(self):
+        folder, video = self.folder / "theirs", self.folder / "steps.mp4"
+        shutil.copytree(self.made, folder)
+        shutil.copytree(folder / "point_cloud/iteration_20", folder / "point_cloud/iteration_7")
+        film = ("render", folder, "--video", video, "--time-lapse")
+        made = self.expect(0, *film, "--json").json
+        self.assertEqual((made["video"]["pictures"], made["time_lapse"]), (2, "view_000.png"))
+        self.assertGreater(video.stat().st_size, 100)
+        self.expect(2, *film, "nobody", says="nobody")
+        shutil.rmtree(folder / "point_cloud/iteration_7")
+        shutil.rmtree(folder / "point_cloud/iteration_20")
+        self.expect(2, *film, says="is not a run's folder")
 
     def test_wrong_input_is_named(self):
         self.expect(2, "convert", self.capture, self.folder / "x", "--layout", "inria", says="not the folder of a run")

@@ -47,7 +47,7 @@ class Arrays {
 char error_text[200];
 template <class Args>
 void begin(Args& args) {
-    args.call = {sizeof(Args), GAUSSCOPE_CPU, 0, 0, nullptr, error_text, sizeof(error_text)};
+    args.call = {sizeof(Args), GAUSSCOPE_CPU, 0, 1, nullptr, error_text, sizeof(error_text)};
 }
 
 struct Projection : Arrays {

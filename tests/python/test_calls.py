@@ -2,9 +2,13 @@
 import os
 import re
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
+import unittest.mock
+import weakref
 
 try:
     import torch
@@ -158,6 +162,8 @@ class Refusals(unittest.TestCase):
         self.refused("viewmats", viewmats=torch.eye(4))
         self.refused("Ks has shape", Ks=torch.eye(3)[None])
         self.refused("backgrounds has shape", backgrounds=torch.zeros(2, 4))
+        for mode in ("D", "ED"):
+            self.refused("backgrounds has shape", backgrounds=torch.zeros(3, 3), render_mode=mode)
         self.refused("colors has shape", colors=torch.zeros(3, 32, 3))
         self.refused("colors is NoneType", colors=None)
         self.refused("no channels", colors=torch.zeros(32, 0), backgrounds=None)
@@ -182,6 +188,17 @@ class Refusals(unittest.TestCase):
             draw(**{**args, "Ks": args["Ks"].clone().requires_grad_()})
         with self.assertRaisesRegex(gausscope.Error, "dense"):
             draw(**{**args, "means": args["means"].to_sparse()})
+
+    def test_derivatives_that_would_be_silently_left_out(self):
+        args = scene()
+        with torch.autograd.forward_ad.dual_level():
+            means = torch.autograd.forward_ad.make_dual(args["means"], torch.ones(32, 3))
+            self.refused("forward-mode AD", means=means)
+        if hasattr(torch, "func"):
+            for transform in (lambda f, x: torch.func.jvp(f, (x,), (x,)), lambda f, x: torch.func.grad(f)(x),
+                              lambda f, x: torch.func.vmap(f)(x[None])):
+                with self.assertRaisesRegex(gausscope.Error, "torch.func"):
+                    transform(lambda x: draw(**{**args, "means": x})[0].sum(), args["means"])
 
     def test_errors_are_what_callers_catch(self):
         for kind in (ValueError, RuntimeError, AssertionError):
@@ -247,6 +264,18 @@ class MetaKeys(unittest.TestCase):
             self.assertEqual(starts, meta["isect_offsets"].reshape(-1).tolist())
 
 
+    def test_taking_keys_out_and_counting_them(self):
+        meta = draw(**scene())[2]
+        self.assertEqual(len(meta), len(dict(draw(**scene())[2])))
+        self.assertFalse(dict.__contains__(meta, "isect_ids"), "counting makes no lists")
+        ids = meta.pop("isect_ids")
+        self.assertEqual(ids.dtype, torch.int64)
+        self.assertNotIn("isect_ids", meta)
+        self.assertEqual((meta.pop("isect_ids", 7), len(meta)), (7, len(dict(meta))))
+        with self.assertRaises(KeyError):
+            meta.pop("isect_ids")
+
+
 class Threads(unittest.TestCase):
     def test_eight_at_once(self):
         want, picture = gradients(scene(seed=4, N=200, C=2, width=60, height=40))
@@ -267,6 +296,31 @@ class Threads(unittest.TestCase):
 
 
 class Surroundings(unittest.TestCase):
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "there is one core")
+    def test_as_many_threads_as_pytorch_has(self):
+        """Others are not even begun."""
+        code = ("import os, torch, gausscope\nfrom scenes import scene\ntorch.set_num_threads({})\n"
+                "args = scene(N=3000, C=4, width=300, height=200)\nbefore = len(os.listdir('/proc/self/task'))\n"
+                "for _ in range(3): picture = gausscope.rasterization(**args)[0]\n"
+                "print(len(os.listdir('/proc/self/task')) - before, picture.double().sum().item())")
+        said = [subprocess.check_output([sys.executable, "-c", code.format(n)], text=True,
+                                        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}).split() for n in (1, 2)]
+        self.assertEqual([one[0] for one in said], ["0", "1"])
+        self.assertEqual(said[0][1], said[1][1])
+
+    def test_what_forward_keeps_goes_with_backward(self):
+        """The lists of tiles would else live as long as a picture that is kept for a plot."""
+        from gausscope import rasterize
+        args = leaves(scene(), torch.float32)
+        alive = weakref.WeakSet()
+        before = rasterize._Lists.__init__
+        with unittest.mock.patch.object(rasterize._Lists, "__init__", lambda self, p: (before(self, p), alive.add(self))[0]):
+            picture = draw(**args)[0]
+            picture.sum().backward(retain_graph=True)
+            self.assertEqual(len(alive), 1)
+            picture.sum().backward()
+            self.assertEqual(len(alive), 0 if hasattr(torch._C._autograd, "_get_current_graph_task_keep_graph") else 1)
+
     def test_other_defaults_of_pytorch(self):
         want = gradients(scene(sh_degree=1))[0]
         torch.set_default_dtype(torch.float64)

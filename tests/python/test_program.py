@@ -33,6 +33,27 @@ class Arguments(unittest.TestCase):
                 os.environ["GAUSSCOPE_PROGRAM"] = before
 
 
+def rounded(np, picture):
+    return np.floor(picture * np.float32(255) + np.float32(0.5)) / 255
+
+
+def ssim(np, a, b, pad):
+    """Of [3,H,W] from 0 to 1, windows of 11 x 11, sigma 1.5; pad: numpy.pad's mode, or None: whole windows alone."""
+    if pad is not None:
+        a, b = (np.pad(p, ((0, 0), (5, 5), (5, 5)), pad) for p in (a, b))
+    window = np.exp(-(np.arange(11) - 5.0) ** 2 / 4.5)
+    window /= window.sum()
+
+    def mean(p):
+        for axis in (1, 2):
+            p = np.apply_along_axis(lambda row: np.convolve(row, window, "valid"), axis, p)
+        return p
+
+    m, n = mean(a), mean(b)
+    va, vb, vab = mean(a * a) - m * m, mean(b * b) - n * n, mean(a * b) - m * n
+    return ((2 * m * n + 1e-4) * (2 * vab + 9e-4) / ((m * m + n * n + 1e-4) * (va + vb + 9e-4))).mean()
+
+
 class Commands(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -58,6 +79,31 @@ class Commands(unittest.TestCase):
         self.assertAlmostEqual(run.evaluate(progress=False)["test"]["psnr"], self.metrics["test"]["psnr"])
         with self.assertRaisesRegex(gausscope.NotFound, "run.json"):
             gausscope.Run(self.capture)
+
+    def test_scores_by_other_trainers_rules(self):
+        """Against the same rules written out: the picture's rounding, and SSIM at its sides."""
+        try:
+            import numpy as np
+        except ImportError:
+            self.skipTest("NumPy is not installed")
+        gausscope.call("render", self.folder / "run", capture=self.capture, test_only=True, output=self.folder / "drawn",
+                       format="npy", maps="color", progress=False)
+        views = gausscope.Capture(self.capture, downscale=1).test
+        seen = set()
+        for rules, pad in (("gausscope", "constant"), ("inria", "constant"), ("gsplat", "reflect"), ("nerfstudio", None)):
+            scores = gausscope.evaluate(self.folder / "run", as_=rules, progress=False)
+            self.assertEqual(scores["as"], rules)
+            for view, score in zip(views, scores["test"]["images"]):
+                (drawn,) = (self.folder / "drawn").glob(f"*{pathlib.Path(view.name).stem}*.npy")
+                a = np.clip(np.load(drawn), 0, 1)
+                a = (a if a.shape[0] == 3 else a.transpose(2, 0, 1)).astype(np.float64)
+                b = view.photo().transpose(2, 0, 1) / 255
+                a = rounded(np, a.astype(np.float32)).astype(np.float64) if rules == "inria" else a
+                self.assertEqual(score["name"], view.name)
+                self.assertAlmostEqual(score["psnr"], -10 * np.log10(((a - b) ** 2).mean()), delta=2e-5, msg=rules)
+                self.assertAlmostEqual(score["ssim"], ssim(np, a, b, pad), delta=2e-6, msg=rules)
+                seen.add((score["name"], round(score["psnr"], 6), round(score["ssim"], 7)))
+        self.assertEqual(len(seen), 4 * len(views), "every rule gives numbers of its own")
 
     def test_findings_and_contents(self):
         self.assertEqual(gausscope.info(self.capture, progress=False)["views"], 9)

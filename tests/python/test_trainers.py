@@ -165,6 +165,33 @@ class Inria(unittest.TestCase):
         finally:
             torch.set_default_dtype(torch.float32)
 
+    def test_mixed_precision_and_poison(self):
+        args = scene(seed=3, sh_degree=3)
+        rasterizer = inria.GaussianRasterizer(self.settings(args))
+
+        def drawn(**changes):
+            tensors = {name: args[name].clone() for name in ("means", "scales", "quats")}
+            for name, row in changes.items():
+                tensors[name][row] = torch.nan
+            for tensor in tensors.values():
+                tensor.requires_grad_()
+            out = rasterizer(tensors["means"], torch.zeros(32, 3), args["opacities"][:, None], shs=args["colors"],
+                             scales=tensors["scales"], rotations=tensors["quats"])
+            out[0].sum().backward()
+            return out, tensors
+
+        (picture, radii), _ = drawn()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            self.assertTrue(torch.equal(drawn()[0][0], picture))
+            self.assertTrue(rasterizer.markVisible(args["means"])[radii > 0].all())
+        for name in ("quats", "scales", "means"):
+            row = int(radii.argmax())
+            (_, poisoned), tensors = drawn(**{name: row})
+            self.assertEqual((int(poisoned[row]), bool(torch.isfinite(picture).all())), (0, True))
+            for tensor in tensors.values():
+                self.assertTrue(tensor.grad.isfinite().all(), name)
+                self.assertFalse(tensor.grad[row].any(), name)
+
     def test_other_forms_of_its_arguments(self):
         args = scene(seed=3, sh_degree=3)
         rasterizer = inria.GaussianRasterizer(self.settings(args))

@@ -217,6 +217,22 @@ TEST_F(RunHistory, ARunThatWasOnlyOpenedLeavesItsFolderAlone) {
     EXPECT_EQ(run.options().parent, (folder_ / "out").string());
 }
 
+TEST_F(RunHistory, RevertingSetsTheSplatsOfLaterStepsAside) {
+    options_.save_every = 0;
+    options_.keep.at = {6, 12};
+    const auto run = make();
+    const fs::path out = folder_ / "out";
+    train_to(*run, 10);
+    edit(*run, 0.01);
+    train_to(*run, 14);
+    ASSERT_TRUE(fs::exists(kept_splats(out, 12)) && fs::exists(kept_checkpoint(out, 12)));
+    ASSERT_TRUE(revert_to(*run, 10));
+    train_to(*run, 11);
+    EXPECT_TRUE(fs::exists(kept_splats(out, 6)));
+    EXPECT_FALSE(fs::exists(kept_splats(out, 12)));
+    EXPECT_TRUE(fs::exists(out / "reverted-12.ply") && fs::exists(out / "reverted-12.gsc"));
+}
+
 TEST_F(RunHistory, TwoStatesOfOneStepAreToldApart) {
     const auto run = make();
     train_to(*run, 10);

@@ -180,7 +180,9 @@ void RunTask(const LossTask& t, TaskSums& sums) {
     LossRings rings;
     const int columns = t.x1 - t.x0, map_columns = columns + 2 * kReach;
     std::fill(std::begin(rings.own), std::end(rings.own), 0.0f);
-    std::fill_n(rings.own + kReach, columns, 1.0f);
+    const auto counts = [&](int at, int side) { return at >= t.edge && at < side - t.edge; };
+    for (int x = t.x0; x < t.x1; ++x)
+        rings.own[kReach + x - t.x0] = counts(x, t.width) ? 1.0f : 0.0f;
     for (float(&row)[kMap] : rings.derivative) std::fill(std::begin(row), std::end(row), 0.0f);
     sums = {};
     const int top = t.y0 - 2 * kReach;
@@ -210,7 +212,8 @@ void RunTask(const LossTask& t, TaskSums& sums) {
                                           rings.derivative[2]};
             const float ssim = ssim_row(rows, rings.weight[slot(map_y)] + kReach, rings.own,
                                         derivative, map_columns);
-            if (map_y >= t.y0 && map_y < t.y1) sums.ssim += static_cast<double>(ssim);
+            if (map_y >= t.y0 && map_y < t.y1 && counts(map_y, t.height))
+                sums.ssim += static_cast<double>(ssim);
             if (t.gradient != nullptr) spread_along_row(derivative, spread, columns);
         } else {
             for (float* out : spread) std::fill_n(out, kTileColumns, 0.0f);
@@ -248,6 +251,15 @@ void run_task(const LossTask& task, TaskSums& sums) { HWY_DYNAMIC_DISPATCH(RunTa
 
 namespace {
 
+/// That no mask hides, `edge` or farther from the sides.
+double pixels_inside(const ImageF& picture, const Image8& mask, int edge) {
+    double out = 0;
+    for (int y = edge; y < picture.height - edge; ++y)
+        for (int x = edge; x < picture.width - edge; ++x)
+            out += mask.empty() || *mask.at(x, y) != 0 ? 1 : 0;
+    return out;
+}
+
 /// The part of the task that does not depend on the tile; see LossTask.
 LossTerms run(const ImageF& picture, const loss::LossTask& common, const Image8& mask,
               double lambda_dssim, ImageF* gradient) {
@@ -263,6 +275,8 @@ LossTerms run(const ImageF& picture, const loss::LossTask& common, const Image8&
     const int across = split(picture.width, loss::kTileColumns),
               down = split(picture.height, loss::kTileRows);
     const int columns = split(picture.width, across), rows = split(picture.height, down);
+    const double windows =
+        common.edge == 0 ? samples : 3.0 * pixels_inside(picture, mask, common.edge);
     std::vector<loss::TaskSums> sums(static_cast<std::size_t>(3 * across * down));
     parallel_for(sums.size(), 1, [&](std::size_t i) {
         const int channel = static_cast<int>(i) % 3, tile = static_cast<int>(i) / 3;
@@ -286,7 +300,7 @@ LossTerms run(const ImageF& picture, const loss::LossTask& common, const Image8&
     for (const loss::TaskSums& s : sums) {
         terms.l1 += s.l1 / samples;
         terms.mse += s.mse / samples;
-        terms.ssim += s.ssim / samples;
+        terms.ssim += s.ssim / windows;
     }
     terms.loss = (1.0 - lambda_dssim) * terms.l1 + lambda_dssim * (1.0 - terms.ssim);
     return terms;
@@ -295,11 +309,13 @@ LossTerms run(const ImageF& picture, const loss::LossTask& common, const Image8&
 }  // namespace
 
 LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask,
-                     double lambda_dssim, ImageF* gradient) {
+                     double lambda_dssim, ImageF* gradient, int edge) {
     CHECK(picture.width == photo.width && picture.height == photo.height && photo.channels == 3,
           "picture {}x{}, photo {}x{}", picture.width, picture.height, photo.width, photo.height);
+    CHECK(edge == 0 || gradient == nullptr);
     loss::LossTask task{};
     task.photo = photo.bytes.data();
+    task.edge = edge;
     return run(picture, task, mask, lambda_dssim, gradient);
 }
 

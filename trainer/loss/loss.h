@@ -21,9 +21,10 @@ struct LossTerms {
 /// empty, 0 = ignored: the pixel counts nowhere, gets no gradient, and is black in both pictures
 /// where a window reaches over it. `gradient` (may be null) becomes d loss / d picture. Results do
 /// not depend on the thread count. SSIM: 11 x 11 Gaussian window, sigma 1.5, zero padding, C1 =
-/// 0.01^2, C2 = 0.03^2 (Wang et al. 2004; as 3DGS trains).
+/// 0.01^2, C2 = 0.03^2 (Wang et al. 2004; as 3DGS trains). `edge`, without a gradient: windows
+/// whose centre is nearer than that to a side of the picture, px, are left out of the SSIM.
 LossTerms photo_loss(const ImageF& picture, const Image8& photo, const Image8& mask,
-                     double lambda_dssim, ImageF* gradient);
+                     double lambda_dssim, ImageF* gradient, int edge = 0);
 /// The same against a photo of floats, 3 planes.
 LossTerms photo_loss(const ImageF& picture, const ImageF& photo, const Image8& mask,
                      double lambda_dssim, ImageF* gradient);

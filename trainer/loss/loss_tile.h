@@ -29,6 +29,7 @@ struct LossTask {
     float* gradient;            ///< [height][width] of the channel, or null
     int channel, width, height;
     int x0, x1, y0, y1;          ///< the pixels this task answers for
+    int edge;                    ///< nearer to a side no window counts
     float l1_scale, ssim_scale;  ///< d loss / d |difference| and d loss / d SSIM of one sample
 };
 struct TaskSums {

@@ -13,6 +13,8 @@
 namespace gs {
 namespace {
 
+constexpr int kWindowReach = 5;  // px, of SSIM's windows to each side
+
 bool counts(const Image8& mask, int x, int y) { return mask.empty() || *mask.at(x, y) != 0; }
 
 /// Of colours (r, g, b, 1) of a picture to those of a photo, by least squares over the columns from
@@ -78,15 +80,51 @@ double fitted_psnr(const ImageF& picture, const Image8& photo, const Image8& mas
     return samples > 0 ? psnr_of(squares / samples) : kNotMeasured;
 }
 
+/// f(x, y, from_x, from_y) of every pixel of a picture that is kWindowReach wider at each side, and
+/// the pixel that it mirrors. Smaller pictures than that are repeated.
+template <class F>
+void for_each_mirrored(int width, int height, F&& f) {
+    const auto from = [](int at, int side) {
+        const int inside = at - kWindowReach, back = inside < 0 ? -inside : 2 * side - 2 - inside;
+        return std::clamp(inside < 0 || inside >= side ? back : inside, 0, side - 1);
+    };
+    for (int y = 0; y < height + 2 * kWindowReach; ++y)
+        for (int x = 0; x < width + 2 * kWindowReach; ++x) f(x, y, from(x, width), from(y, height));
+}
+Image8 mirrored(const Image8& picture) {
+    Image8 out{
+        picture.width + 2 * kWindowReach, picture.height + 2 * kWindowReach, picture.channels, {}};
+    for_each_mirrored(picture.width, picture.height, [&](int, int, int x, int y) {
+        out.bytes.insert(out.bytes.end(), picture.at(x, y), picture.at(x, y) + picture.channels);
+    });
+    return out;
+}
+
 }  // namespace
 
-PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask, bool fitted) {
+PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask, bool fitted,
+                           ScoreRules rules) {
     parallel_ranges(picture.values.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t i = begin; i < end; ++i)
-            picture.values[i] = std::clamp(picture.values[i], 0.0f, 1.0f);
+        for (std::size_t i = begin; i < end; ++i) {
+            float& value = picture.values[i];
+            value = std::clamp(value, 0.0f, 1.0f);
+            if (rules == ScoreRules::inria) value = std::floor(value * 255.0f + 0.5f) / 255.0f;
+        }
     });
-    const LossTerms terms = photo_loss(picture, photo, mask, 0.0, nullptr);
+    LossTerms terms = photo_loss(picture, photo, mask, 0.0, nullptr,
+                                 rules == ScoreRules::nerfstudio ? kWindowReach : 0);
     if (terms.pixels == 0) return {};
+    if (rules == ScoreRules::gsplat) {
+        ImageF wide(picture.width + 2 * kWindowReach, picture.height + 2 * kWindowReach, 3);
+        for (int c = 0; c < 3; ++c)
+            for_each_mirrored(picture.width, picture.height,
+                              [&](int x, int y, int from_x, int from_y) {
+                                  wide.at(c, x, y) = picture.at(c, from_x, from_y);
+                              });
+        terms.ssim = photo_loss(wide, mirrored(photo), mask.empty() ? mask : mirrored(mask), 0.0,
+                                nullptr, kWindowReach)
+                         .ssim;
+    }
     return {psnr_of(terms), terms.ssim, terms.l1,
             fitted ? fitted_psnr(picture, photo, mask) : kNotMeasured,
             static_cast<double>(terms.pixels) / static_cast<double>(photo.pixels())};

@@ -2,6 +2,7 @@
 // the per-image tables.
 #pragma once
 
+#include <array>
 #include <functional>
 #include <vector>
 
@@ -24,6 +25,17 @@ struct PictureScore {
     double counted = 0;  ///< share of the pixels that no mask hides; all of the above are of them
 };
 
+/// Whose rules a score follows (eval --as). All clamp the picture to 0..1 and use windows of 11 x
+/// 11, sigma 1.5, on data from 0 to 1; their means over photos are plain.
+enum class ScoreRules {
+    gausscope,   ///< the picture in floats; SSIM's windows reach into black
+    inria,       ///< metrics.py: the picture rounded to 8 bits; SSIM as above
+    gsplat,      ///< torchmetrics >= 1.4.2: floats; windows at the sides see the picture mirrored
+    nerfstudio,  ///< pytorch_msssim: floats; only windows that are whole in the picture
+};
+inline constexpr std::array<const char*, 4> kScoreRuleNames{"gausscope", "inria", "gsplat",
+                                                            "nerfstudio"};
+
 using math::psnr_of;
 
 /// Of a loss; NaN when every pixel was masked.
@@ -34,7 +46,7 @@ inline double psnr_of(const LossTerms& terms) {
 /// Clamps `picture` to 0..1, as a written picture would be, and scores it. Masked pixels do not
 /// count. `fitted`: also psnr_fitted.
 PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask,
-                           bool fitted = false);
+                           bool fitted = false, ScoreRules rules = ScoreRules::gausscope);
 
 /// A photo of its camera's size: it can be trained on and measured against.
 bool has_photo(const View& view);

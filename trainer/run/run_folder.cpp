@@ -66,7 +66,8 @@ std::optional<std::uint64_t> step_of_kept(const std::string& name) {
 bool is_own_file(const std::string& name) {
     return std::any_of(std::begin(kOwnFiles), std::end(kOwnFiles),
                        [&](const char* own) { return name == own; }) ||
-           step_of_kept(name) || (name.starts_with("reverted-") && name.ends_with(".gsc"));
+           step_of_kept(name) ||
+           (name.starts_with("reverted-") && (name.ends_with(".gsc") || name.ends_with(".ply")));
 }
 
 /// The process that wrote its number there; 0: none did.
@@ -279,11 +280,15 @@ fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step) {
     return folder / fmt::format("checkpoint-{}.gsc", step);
 }
 
-fs::path free_reverted(const fs::path& folder, std::uint64_t step) {
+fs::path kept_splats(const fs::path& folder, std::uint64_t step) {
+    return folder / "point_cloud" / fmt::format("iteration_{}", step) / "point_cloud.ply";
+}
+
+fs::path free_reverted(const fs::path& folder, std::uint64_t step, const char* ending) {
     std::error_code ignored;
-    fs::path out = folder / fmt::format("reverted-{}.gsc", step);
+    fs::path out = folder / fmt::format("reverted-{}{}", step, ending);
     for (int n = 2; fs::exists(out, ignored); ++n)
-        out = folder / fmt::format("reverted-{}-{}.gsc", step, n);
+        out = folder / fmt::format("reverted-{}-{}{}", step, n, ending);
     return out;
 }
 
@@ -360,6 +365,14 @@ void RunFolder::clear() {
     std::error_code ignored;
     if (!std::exchange(replaces_, false)) return;
     std::vector<fs::path> own;
+    if (is_file(folder_ / "run.json"))  // else they are another trainer's
+        for (const ForeignStep& step : foreign_steps(folder_)) {
+            if (step.splats != kept_splats(folder_, step.step)) continue;
+            for (const char* name : {"cfg_args", "cameras.json", "input.ply"})  // --layout inria
+                own.push_back(folder_ / name);
+            own.insert(own.end(), {step.splats, step.splats.parent_path()});
+        }
+    own.push_back(folder_ / "point_cloud");
     for (const fs::directory_entry& entry : fs::directory_iterator(folder_, ignored))
         if (is_own_file(entry.path().filename().string()) &&
             !same_file(resumed_from_, entry.path()))

@@ -66,8 +66,11 @@ struct RunContents {
 };
 /// Where an older checkpoint is kept.
 fs::path kept_checkpoint(const fs::path& folder, std::uint64_t step);
-/// A name that nothing has yet, for the checkpoint of `step` that a run leaves by undoing steps.
-fs::path free_reverted(const fs::path& folder, std::uint64_t step);
+/// The Gaussians of a step that is kept: where INRIA's code leaves them.
+fs::path kept_splats(const fs::path& folder, std::uint64_t step);
+/// A name that nothing has yet, for the checkpoint (or ".ply") of `step` that a run leaves by
+/// undoing steps.
+fs::path free_reverted(const fs::path& folder, std::uint64_t step, const char* ending = ".gsc");
 /// The steps of the older checkpoints that are kept there.
 std::vector<std::uint64_t> kept_steps(const fs::path& folder);
 

@@ -1,5 +1,6 @@
 #include "trainer/run/run_keeper.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -63,6 +64,16 @@ Result<void> write_description(const RunContext& run, const fs::path& path) {
 
 WriteFile checkpoint_of(const RunContext& run) {
     return [&run](const fs::path& path) { return run.trainer->save_checkpoint(path); };
+}
+
+WriteFile splats_of(const RunContext& run) {
+    return [&run](const fs::path& path) -> Result<void> {
+        const Span span(Stage::export_splats);
+        SplatWriteOptions how;
+        how.trained = trained_through(*run.trainer);
+        GS_TRY_VOID(write_splats(path, run.trainer->model(), how));
+        return {};
+    };
 }
 
 }  // namespace
@@ -151,10 +162,8 @@ fs::path RunKeeper::folder() const {
 void RunKeeper::after_step() {
     steps_.after_step();
     take_lapse(run_.record.last.step);
-    const auto due = [&](std::uint64_t every) {
-        return every > 0 && run_.record.last.step % every == 0;
-    };
-    if (!run_.trainer->finished() && (due(run_.options.save_every) || due(run_.options.keep.every)))
+    const std::uint64_t step = run_.record.last.step, every = run_.options.save_every;
+    if (!run_.trainer->finished() && ((every > 0 && step % every == 0) || is_kept(step)))
         save_while_training();
 }
 
@@ -197,26 +206,33 @@ Result<fs::path> RunKeeper::save_checkpoint(fs::path path) {
     return path;
 }
 
+/// For good, where its rule names this step.
+bool RunKeeper::is_kept(std::uint64_t step) const {
+    const KeptCheckpoints& keep = run_.options.keep;
+    return (keep.every > 0 && step % keep.every == 0) || std::ranges::count(keep.at, step) > 0;
+}
+
 /// Keeps the new checkpoint for longer, where the rule says so. Only those that this process kept
 /// are removed again.
 void RunKeeper::keep_checkpoint() {
-    const auto& [last, every, best] = run_.options.keep;
-    if (last <= 1 && every == 0) return;
+    const std::uint64_t last = run_.options.keep.last, step = run_.step();
+    if (std::ranges::count(run_.options.keep.at, step) > 0)
+        files_.leave(fmt::format("splats_{}", step), kept_splats(run_.options.folder, step),
+                     splats_of(run_), run_.options.tell);
+    if (last <= 1 && !is_kept(step)) return;
     const fs::path& folder = run_.options.folder;
-    const fs::path newest = folder / "checkpoint.gsc", kept = kept_checkpoint(folder, run_.step());
+    const fs::path newest = folder / "checkpoint.gsc", kept = kept_checkpoint(folder, step);
     std::error_code error;
-    if (last > 1 || run_.step() % every == 0) {
-        fs::remove(kept, error);
-        fs::create_hard_link(newest, kept, error);
-        if (error) fs::copy_file(newest, kept, error);
-        if (error)
-            return run_.tell(LogLevel::warning, fmt::format("{} could not be kept: {}",
-                                                            kept.string(), error.message()));
-        std::erase(kept_, run_.step());
-        kept_.push_back(run_.step());
-    }
+    fs::remove(kept, error);
+    fs::create_hard_link(newest, kept, error);
+    if (error) fs::copy_file(newest, kept, error);
+    if (error)
+        return run_.tell(LogLevel::warning,
+                         fmt::format("{} could not be kept: {}", kept.string(), error.message()));
+    std::erase(kept_, step);
+    kept_.push_back(step);
     for (std::size_t i = kept_.size(); i-- > 0;) {
-        if (i + last >= kept_.size() || (every > 0 && kept_[i] % every == 0)) continue;
+        if (i + last >= kept_.size() || is_kept(kept_[i])) continue;
         fs::remove(kept_checkpoint(folder, kept_[i]), error);
         kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -240,14 +256,7 @@ void RunKeeper::save_model(bool checkpoint) {
     (void)take_folder();  // where that fails, each file says so and goes where it can
     const RunOptions& options = run_.options;
     if (options.stage_times) run_.stages = std::make_unique<Json>(options.stage_times());
-    const auto write = [&](const fs::path& path) -> Result<void> {
-        const Span span(Stage::export_splats);
-        SplatWriteOptions how;
-        how.trained = trained_through(*run_.trainer);
-        GS_TRY_VOID(write_splats(path, run_.trainer->model(), how));
-        return {};
-    };
-    files_.leave("splats", options.folder / "point_cloud.ply", write, options.tell);
+    files_.leave("splats", options.folder / "point_cloud.ply", splats_of(run_), options.tell);
     if (checkpoint &&
         files_.leave("checkpoint", options.folder / "checkpoint.gsc", checkpoint_of(run_),
                      options.tell) &&
@@ -359,9 +368,12 @@ void RunKeeper::go_back(std::uint64_t step) {
     if (!run_.options.taken || !run_.options.taken->held()) return;
     const fs::path& folder = run_.options.folder;
     std::error_code ignored;
-    for (const std::uint64_t kept : kept_steps(folder))
-        if (kept > step)
-            fs::rename(kept_checkpoint(folder, kept), free_reverted(folder, kept), ignored);
+    for (const std::uint64_t kept : kept_steps(folder)) {
+        if (kept <= step) continue;
+        fs::rename(kept_checkpoint(folder, kept), free_reverted(folder, kept), ignored);
+        if (fs::exists(kept_splats(folder, kept), ignored))
+            fs::rename(kept_splats(folder, kept), free_reverted(folder, kept, ".ply"), ignored);
+    }
     std::erase_if(kept_, [&](std::uint64_t kept) { return kept > step; });
     lapse_.move_in(folder);
     steps_.begin_hashes();

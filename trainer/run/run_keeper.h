@@ -65,6 +65,7 @@ class RunKeeper {
     void begin_time_lapse();
     void save_while_training();
     void save_description();
+    bool is_kept(std::uint64_t step) const;
     void keep_checkpoint();
 
     RunContext& run_;

@@ -24,6 +24,7 @@ struct KeptCheckpoints {
     std::uint64_t last = 1;   ///< this many of the newest, checkpoint.gsc included
     std::uint64_t every = 0;  ///< and those of every Nth step; 0: none
     bool best = false;        ///< best.gsc: the one with the highest PSNR over the test photos
+    std::vector<std::uint64_t> at{};  ///< and those of these steps, with their splats
 };
 
 /// What a run is made from.

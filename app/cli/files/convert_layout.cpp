@@ -51,6 +51,10 @@ Result<void> check_empty(const fs::path& folder) {
 
 Result<Json> convert_to_inria(const std::string& run, const std::string& folder) {
     GS_TRY_VOID(check_empty(folder));
+    return lay_out_as_inria(run, folder);
+}
+
+Result<Json> lay_out_as_inria(const std::string& run, const std::string& folder) {
     const PathContents contents = find_contents(run);
     if (!contents.run || !contents.knows_capture)
         return fail(ErrorKind::usage, run, "is not the folder of a run that knows its capture",
@@ -59,11 +63,11 @@ Result<Json> convert_to_inria(const std::string& run, const std::string& folder)
     GS_TRY(const ExportedCameras from, exported_cameras(run, true));
     meet_origin(splats.model, from.capture.origin);
     const std::uint64_t step = contents.run->steps.value_or(0);
-    const fs::path to(folder), model = to / "point_cloud" / fmt::format("iteration_{}", step);
-    GS_TRY(const NewFolders made, prepare_output_folder(model));
+    const fs::path to(folder), model = kept_splats(to, step);
+    GS_TRY(const NewFolders made, prepare_output_folder(model.parent_path()));
     GS_TRY(auto notes, write_cameras(to, CameraFormat::inria, from.capture, from.cameras));
     GS_TRY_VOID(write_text_file(to / "cfg_args", cfg_args(to, *from.run, splats.model.sh_degree)));
-    GS_TRY(const SplatNotes lost, write_splats(model / "point_cloud.ply", splats.model, {}));
+    GS_TRY(const SplatNotes lost, write_splats(model, splats.model, {}));
     notes.insert(notes.end(), lost.begin(), lost.end());
     if (splits_otherwise(from.capture, from.run->loading.test_every > 0))
         notes.emplace_back(

@@ -1,5 +1,5 @@
-// `convert RUN DIR --layout inria`: a run as a model folder of INRIA's 3DGS code, for its viewers
-// and the scripts of papers.
+// `convert RUN DIR --layout inria` and `train --layout inria`: a run as a model folder of INRIA's
+// 3DGS code, for its viewers and the scripts of papers.
 #pragma once
 
 #include <string>
@@ -13,5 +13,7 @@ namespace gs::cli {
 /// prints it; the JSON that `convert` prints. Errors: usage, without a run or where something is in
 /// the folder; as load_capture().
 Result<Json> convert_to_inria(const std::string& run, const std::string& folder);
+/// The same into any folder, also the run's own.
+Result<Json> lay_out_as_inria(const std::string& run, const std::string& folder);
 
 }  // namespace gs::cli

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
@@ -13,6 +14,7 @@
 #include "app/cli/train/results.h"
 #include "app/cli/train/worst.h"
 #include "app/paths/path_contents.h"
+#include "base/choice.h"
 #include "base/json_text.h"
 #include "base/log.h"
 #include "base/seconds.h"
@@ -33,6 +35,7 @@ struct EvalArguments {
     PictureArguments picture;
     bool all_views = false, fitted = false, lidar = false;
     int worst = 0;
+    std::string rules = kScoreRuleNames[0];
 };
 
 void add_options(CLI::App& app, EvalArguments& a) {
@@ -42,6 +45,8 @@ void add_options(CLI::App& app, EvalArguments& a) {
     app.add_flag("--fitted", a.fitted,
                  "also fit colours on each photo's left half and score its right half [if the run "
                  "learned exposures]");
+    add_value(app, "--as NAME", a.rules, CLI::IsMember(kScoreRuleNames),
+              "score by another trainer's rules of rounding and SSIM: inria, gsplat, nerfstudio");
     app.add_option("--worst", a.worst, "list the N worst regions, holes, floaters and Gaussians")
         ->check(whole_from(0, 10'000));
     app.add_flag("--lidar", a.lidar,
@@ -127,9 +132,10 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     if (through_cameras) log_info("scored with the vignettes and tone curves that the run learned");
     ProgressLine progress("evaluate", "evaluating {} photos");
     const auto begin = std::chrono::steady_clock::now();
-    const Evaluation result = evaluate_model(
-        scene.model, *capture, views, *rasterizer, picture,
-        looks.mode != AppearanceMode::none || a.fitted ? &looks : nullptr, told_by(progress));
+    const Evaluation result =
+        evaluate_model(scene.model, *capture, views, *rasterizer, picture,
+                       looks.mode != AppearanceMode::none || a.fitted ? &looks : nullptr,
+                       told_by(progress), *choice_named<ScoreRules>(kScoreRuleNames, a.rules));
     progress.finish();
     const double seconds = seconds_since(begin);
     print_scores(result);
@@ -149,6 +155,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                  {"seconds", seconds},
                  {"gaussians", gaussians},
                  {"profile", name_of(picture.compatibility)},
+                 {"as", a.rules},
                  {"through", through_cameras ? "camera" : "nothing"},
                  {"projection", name_of(picture.projection)}};
         out["test"] = score_json(result);
@@ -170,6 +177,7 @@ Subcommand eval_command() {
         "  gausscope eval runs/photos-2026-11-22-1\n"
         "  gausscope eval out/point_cloud.ply photos/\n"
         "  gausscope eval out/point_cloud.ply photos/ --all --worst 20\n"
+        "  gausscope eval theirs/ --as inria --profile inria\n"
         "  gausscope eval runs/drive-2026-11-23-1 --lidar\n"
         "  gausscope eval out/point_cloud.ply photos/ --downscale 3 --test-views 0012 --json\n",
         add_options, run);

@@ -12,6 +12,7 @@
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/train/film_steps.h"
 #include "app/cli/train/lidar_sweeps.h"
 #include "app/paths/path_contents.h"
 #include "app/verify/precision.h"
@@ -108,7 +109,8 @@ void add_video(CLI::App& app, RenderArguments& a) {
     add_value(app, "--video FILE", a.video, "write a video instead of pictures: .mp4 or .mkv")
         ->group(video);
     add_value(app, "--time-lapse [CAMERA]", a.lapse,
-              "write a run's time lapse as --video, from this camera or the first")
+              "write a run's time lapse, or its kept steps, as --video from this camera or the "
+              "first")
         ->expected(0, 1)
         ->group(video);
     add_value(app, "--codec h264|av1", a.codec, CLI::IsMember(kVideoCodecNames),
@@ -408,7 +410,7 @@ Result<int> RenderRun::run() {
     return kDone;
 }
 
-/// --time-lapse: nothing is drawn.
+/// --time-lapse.
 Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) {
     if (a.video.empty() || !a.output.empty())
         return fail(ErrorKind::usage, "", "--time-lapse makes a video: give only --video");
@@ -418,9 +420,12 @@ Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) 
     catch_interrupts();
     const double fps = a.fps > 0 ? a.fps : kLapseFps;
     ProgressLine progress("film");
+    const VideoOptions options{0, 0, fps, codec_of(a), a.quality};
+    const std::vector<LapseView> views = time_lapse_in(a.scene);
     GS_TRY(const LapseVideo made,
-           write_lapse_video(time_lapse_in(a.scene), *a.lapse, a.video,
-                             {0, 0, fps, codec_of(a), a.quality}, told_by(progress)));
+           views.empty() ? film_steps(a.scene, *a.lapse, a.capture, a.picture, common, a.video,
+                                      options, told_by(progress))
+                         : write_lapse_video(views, *a.lapse, a.video, options, told_by(progress)));
     progress.finish();
     for (const std::string& skipped : made.skipped) log_warning("skipped {}", skipped);
     fmt::print("{}: {} pictures of {}, {:.1f} s ({})\n", a.video, made.pictures, made.view,

@@ -6,6 +6,7 @@
 #include "app/backend/stage_times.h"
 #include "app/cli/add_value.h"
 #include "app/cli/common.h"
+#include "app/cli/files/convert_layout.h"
 #include "app/cli/files/findings.h"
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
@@ -41,6 +42,13 @@ void add_saving(CLI::App& app, TrainArguments& a) {
               "keep the N newest checkpoints [1]");
     add_value(app, "--keep-every N", a.run.keep.every, whole_from(0, kMostSteps),
               "save and keep a checkpoint every N steps, 0 = none [0]");
+    add_value(app, "--save-at N,...", a.run.keep.at, whole_from(1, kMostSteps),
+              "save and keep checkpoint and splats of these steps "
+              "(point_cloud/iteration_N/point_cloud.ply)")
+        ->delimiter(',');
+    add_value(app, "--layout NAME", a.layout, CLI::IsMember({"inria"}),
+              "also write the results as this trainer does: inria (cameras.json, cfg_args, "
+              "input.ply, point_cloud/iteration_N)");
     app.add_flag("--keep-best", a.run.keep.best,
                  "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
     add_value(app, "--timelapse N|auto", a.lapse,
@@ -408,11 +416,14 @@ Result<int> TrainCommand::run() {
         return kDone;
     }
     train();
+    const std::string folder = run_->keeper().folder().string();
+    const auto laid_out = a_.layout.empty() ? Result<Json>() : lay_out_as_inria(folder, folder);
     print_results();
     if (run_->trainer().finished())
         add_to_history(history_,
                        fs::path(run_->options().capture).lexically_normal().filename().string(),
                        config(), run_->keeper().summary());
+    if (!laid_out) return tl::unexpected(laid_out.error());
     const bool all = (run_->trainer().finished() || reached()) && run_->failure().empty();
     return all && run_->keeper().files().in_place() ? kDone : kFailed;
 }
@@ -446,6 +457,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (a.view && a.photo_memory_mib != 0)
         return fail(ErrorKind::usage, "", "the studio keeps all photos in memory",
                     "omit --photo-memory or --view");
+    if (a.view && !a.layout.empty())
+        return fail(ErrorKind::usage, "", "--layout does not work with --view",
+                    "train, then gausscope convert RUN DIR --layout " + a.layout);
     if (a.view && !a.history.empty())
         return fail(ErrorKind::usage, "", "the studio keeps no --history", "train without --view");
     if (!a.from.empty() && (a.view || !a.resume.empty()))

@@ -23,6 +23,7 @@ struct TrainArguments {
     std::string from;                         ///< splats to train further; empty: none
     bool overwrite = false;
     std::string lapse, lapse_views;
+    std::string layout;  ///< "inria": the folder gets that trainer's files as well; empty: not
     std::optional<double> until_psnr;  ///< dB over the held-out photos that ends the run
     std::string trace, history;
     std::string profile_steps;  ///< "A:B", empty: none
