@@ -234,7 +234,9 @@ void InsightsPanel::draw_card(const TraceStore& trace, const Insight& insight, s
             ImGuiTreeNodeFlags_NoTreePushOnOpen | ImGuiTreeNodeFlags_SpanAvailWidth)) {
         if (recorded_processes(trace.processes()).size() > 1 &&
             insight.process < trace.processes().size())
-            dim_text(process_label(trace.processes()[insight.process]));
+            dim_text(
+                process_label(trace.processes()[insight.process]) +
+                (insight.also.empty() ? "" : fmt::format(" and {} more", insight.also.size())));
         wrapped(insight.text, theme().dim);
         wrapped(insight.advice, theme().text);
         draw_evidence(trace, insight, commands);

@@ -71,16 +71,6 @@ void add_kind(std::string_view kind, double ms, std::vector<KindTime>& out, bool
 
 constexpr std::string_view kOther = "other";
 
-/// "layer 12" -> "layer".
-std::string_view without_number(std::string_view name) {
-    const auto any_of = [](std::string_view those) {
-        return [those](char c) { return those.find(c) != those.npos; };
-    };
-    std::string_view out(name.begin(), std::ranges::find_if(name, any_of("0123456789#[(:=")));
-    while (!out.empty() && any_of(" _-./:")(out.back())) out.remove_suffix(1);
-    return out.empty() ? kOther : out;
-}
-
 /// Own times of the iterations' thread, by stage and by kind.
 void add_ranges(const TraceStore& store, const Rows& rows, Stretch stretch, Breakdown& out) {
     struct Place {
@@ -107,7 +97,8 @@ void add_ranges(const TraceStore& store, const Rows& rows, Stretch stretch, Brea
                 return {stage, kind};
             if (around != nullptr && around->kind != kOther)
                 return {stage, around->kind, around->is_named};
-            return {stage, without_number(store.name(span.name)), true};
+            const std::string_view stem = name_stem(store.name(span.name));
+            return {stage, stem.empty() ? kOther : stem, true};
         },
         [&](const Place& place, double length) {
             out.cpu_self_ms[static_cast<std::size_t>(place.stage)] += length;

@@ -17,6 +17,7 @@ namespace {
 constexpr std::int64_t kLateNs = 10'000'000'000;  ///< ranges that come later are not looked for
 constexpr std::size_t kFarthest = 4096;  ///< ranges of a row, searched for the rest of a turn
 constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::uint64_t kWarmUp = 4;       ///< times its turns make another loop the program's
 constexpr std::size_t kMostAtOnce = 8192;  ///< of a live loop that is found late
 
 /// Of two threads that do the same the one it takes more time on.
@@ -159,10 +160,7 @@ void IterationFollower::take_named(const Look& look, const IterationRow& row, It
     }
     at.read_ns = std::max(at.read_ns, look.until_ns - kLateNs);
     if (spans.empty()) return;
-    const std::string_view text = look.store.name(spans.front()->name);
-    const std::size_t end = text.find_first_of("0123456789#[(:=");
-    out.name = text.substr(0, end == 0 ? std::string_view::npos : end);
-    while (!out.name.empty() && out.name.back() == ' ') out.name.pop_back();
+    out.name = name_stem(look.store.name(spans.front()->name));
     out.how = fmt::format("ranges called '{}'", out.name);
 }
 
@@ -265,16 +263,22 @@ Iterations IterationFollower::take(const TraceStore& store, std::uint32_t proces
         by_ranges_ = by_ranges_ || (enough && !some.items.empty());
         return enough;
     };
-    if (named && named->is_sure()) {
-        take_named(look, *named, out);
-        if (is_enough(out)) return out;
-    }
+    const LoopFinder& loops = store.frames().loops();
+    FoundLoops found = complete ? loops.find(process) : loops.settled(process);
     Iterations inferred;
     inferred.process = process;
     inferred.inferred = true;
-    const LoopFinder& loops = store.frames().loops();
-    take_loops(look, complete ? loops.find(process) : loops.settled(process), inferred);
+    bool warmed_up = false;
+    if (named && named->is_sure()) {
+        take_named(look, *named, out);
+        warmed_up = found.now && found.now->turns >= kWarmUp * named->count;
+        if (!warmed_up && is_enough(out)) return out;
+        from_ns_ = std::max(from_ns_, cursor(fmt::format("{}", named->rank)).boundary_ns);
+    }
+    take_loops(look, std::move(found), inferred);
     if (!inferred.name.empty() && (!complete || !inferred.items.empty())) {
+        if (warmed_up)
+            inferred.items.insert(inferred.items.begin(), out.items.begin(), out.items.end());
         by_ranges_ = by_ranges_ || !inferred.items.empty();
         return inferred;
     }

@@ -32,8 +32,8 @@ struct Iterations {
 
 /// The iterations of one process as its store grows: each call reads only what came since the last.
 /// Tried in this order: ranges named iteration, step, train_step, "ProfilerStep#N",
-/// "iteration[a,b)" and the like; the loop that the store found (LoopFinder); the rarest kernel
-/// that recurs regularly.
+/// "iteration[a,b)" and the like, and after them, if they were a warm-up, as below; the loop that
+/// the store found (LoopFinder); the rarest kernel that recurs regularly.
 class IterationFollower {
   public:
     /// What ended before `from_ns` is history.

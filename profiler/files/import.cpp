@@ -6,10 +6,7 @@
 
 #include "base/inflate.h"
 #include "profiler/files/free_memory.h"
-#include "profiler/files/import_chrome.h"
-#include "profiler/files/import_nsys.h"
-#include "profiler/files/import_perfetto.h"
-#include "profiler/files/import_xplane.h"
+#include "profiler/files/import_formats.h"
 
 namespace gs {
 namespace {

@@ -1,6 +1,6 @@
 // The events of a Chrome JSON trace by their phases and categories. What is kept in memory is one
 // event, and what ImportEvents collects.
-#include "profiler/files/import_chrome.h"
+#include "profiler/files/import_formats.h"
 
 #include <charconv>
 #include <cmath>

@@ -1,5 +1,5 @@
 // Tables and columns: NVIDIA's "SQLite Schema Reference" of Nsight Systems, 2020 to 2025.
-#include "profiler/files/import_nsys.h"
+#include "profiler/files/import_formats.h"
 
 #include <fmt/format.h>
 

@@ -1,5 +1,5 @@
 // Field numbers: tests/support/perfetto_subset.proto, and those of Perfetto's own schema beyond it.
-#include "profiler/files/import_perfetto.h"
+#include "profiler/files/import_formats.h"
 
 #include <algorithm>
 #include <cmath>

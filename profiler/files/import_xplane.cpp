@@ -1,5 +1,5 @@
 // Field numbers: XLA's xplane.proto; the texts of details: its collector for CUPTI.
-#include "profiler/files/import_xplane.h"
+#include "profiler/files/import_formats.h"
 
 #include <charconv>
 

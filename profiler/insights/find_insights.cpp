@@ -76,6 +76,32 @@ void ask(const Subject& subject, Outcome& outcome, Insights& out) {
     }
 }
 
+/// The same of another process of the job, and about as much; a slow rank is one of its own.
+bool is_equal(const TraceStore& store, const Insight& a, const Insight& b) {
+    constexpr double kAbout = 0.25;
+    const TraceProcess &of_a = store.processes()[a.process], &of_b = store.processes()[b.process];
+    return a.rule == b.rule && a.rule != "R23" && a.process != b.process &&
+           of_a.name == of_b.name && of_a.labels.job == of_b.labels.job &&
+           starred(a.title, Digits::all) == starred(b.title, Digits::all) &&
+           !(std::abs(a.recoverable_ms - b.recoverable_ms) >
+             kAbout * std::max(a.recoverable_ms, b.recoverable_ms));
+}
+
+/// Equal findings are one, the largest, with the processes of the others.
+void join_equal(const TraceStore& store, std::vector<Insight>& findings) {
+    std::vector<Insight> out;
+    for (Insight& found : findings) {
+        const auto same = std::find_if(out.begin(), out.end(), [&](const Insight& other) {
+            return is_equal(store, other, found);
+        });
+        if (same == out.end())
+            out.push_back(std::move(found));
+        else
+            same->also.push_back(found.process);
+    }
+    findings = std::move(out);
+}
+
 /// A process that has anything to look at.
 bool has_spans(const TraceStore& store, std::uint32_t process) {
     return std::any_of(store.tracks().begin(), store.tracks().end(), [&](const TraceTrack& track) {
@@ -109,6 +135,7 @@ Insights find_insights(const TraceStore& store, const InsightOptions& options) {
             return std::isfinite(a.recoverable_ms) &&
                    (!std::isfinite(b.recoverable_ms) || a.recoverable_ms > b.recoverable_ms);
         });
+    join_equal(store, out.findings);
     for (Outcome& o : outcomes) {
         if (o.found) continue;
         if (o.asked)

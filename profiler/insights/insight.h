@@ -42,6 +42,7 @@ struct Insight {
     std::string text;    ///< what was seen, with its numbers
     std::string advice;  ///< what to do
     std::uint32_t process = 0;
+    std::vector<std::uint32_t> also;  ///< processes of this job and program with an equal finding
     double recoverable_ms =
         std::numeric_limits<double>::quiet_NaN();             ///< per iteration; NaN: unknown
     double share = std::numeric_limits<double>::quiet_NaN();  ///< of an iteration, 0..1

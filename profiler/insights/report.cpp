@@ -37,6 +37,12 @@ std::string wrapped(std::string_view text, std::string_view indent, std::size_t 
     return out;
 }
 
+Json processes_of(const TraceStore& store, const std::vector<std::uint32_t>& processes) {
+    Json out = Json::array();
+    for (const std::uint32_t process : processes) out.push_back(process_of(store, process));
+    return out;
+}
+
 Json evidence_json(const TraceStore& store, const Insight& found) {
     Json out = Json::array();
     for (const Evidence& e : found.evidence)
@@ -70,6 +76,7 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
         out += fmt::format("\n  {:<4} {}\n       {}, {}", f.rule, f.title, gain,
                            text_of(f.confidence));
         if (store.processes().size() > 1) out += ", " + process_of(store, f.process);
+        if (!f.also.empty()) out += fmt::format(" and {} more", f.also.size());
         out += '\n' + wrapped(f.text, "       ", kWidth) +
                wrapped("-> " + f.advice, "       ", kWidth);
         if (!f.evidence.empty()) {
@@ -107,6 +114,7 @@ nlohmann::ordered_json insights_json(const TraceStore& store, const Insights& in
                             {"text", f.text},
                             {"advice", f.advice},
                             {"process", process_of(store, f.process)},
+                            {"also", processes_of(store, f.also)},
                             {"recoverable_ms", finite(f.recoverable_ms)},
                             {"share", finite(f.share)},
                             {"confidence", text_of(f.confidence)},

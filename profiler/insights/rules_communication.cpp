@@ -1,7 +1,9 @@
 // R29 exposed communication: collectives that nothing hides.
+#include <algorithm>
 #include <map>
 
 #include "profiler/analysis/collectives.h"
+#include "profiler/insights/ranks.h"
 #include "profiler/insights/rules.h"
 
 namespace gs::insights {
@@ -45,6 +47,25 @@ std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
     return out;
 }
 
+/// What R23 reports: how long the process waits for a rank that is slower, beyond the rank that waits
+/// least [ms].
+double waiting_for_slow(const Subject& s) {
+    if (s.traced().labels.rank < 0) return 0;
+    gather_job(s);
+    const JobLoads loads = jobs_of(s.store, s.loads)[s.traced().labels.job];
+    if (loads.size() < 2 || !all_communicate(loads)) return 0;
+    const RankLoad& usual = usual_of(loads);
+    if (std::none_of(loads.begin(), loads.end(),
+                     [&](const RankLoad* load) { return pace_of(*load, usual) == Pace::slow; }))
+        return 0;
+    double least = loads.front()->exposed_ms, own = least;
+    for (const RankLoad* load : loads) {
+        least = std::min(least, load->exposed_ms);
+        if (load->process == s.process) own = load->exposed_ms;
+    }
+    return own - least;
+}
+
 /// Those of this process that are within its iterations and on the GPU, or on the host.
 std::vector<Collective> of_iterations(const Subject& s, bool gpu) {
     std::vector<Collective> out =
@@ -70,7 +91,9 @@ Answer exposed_communication(const Subject& s) {
     const Intervals& bare = s.communication.exposed;
     const std::int64_t exposed_ns =
         length_of(bare) - (gpu ? 0 : length_of(intersection_of(bare, s.activity.kernels)));
-    const double in_all = s.per_iteration(length_of(all)), exposed = s.per_iteration(exposed_ns);
+    const double in_all = s.per_iteration(length_of(all));
+    const double bare_ms = s.per_iteration(exposed_ns), waiting = waiting_for_slow(s);
+    const double exposed = std::max(0.0, bare_ms - waiting);
     if (!(s.share(exposed) > kExposedShare)) return {};
     Insight i = insight(
         s,
@@ -81,8 +104,10 @@ Answer exposed_communication(const Subject& s) {
     i.text +=
         s.activity.has_gpu
             ? fmt::format("; for {:.2f} ms of it the GPU does nothing else, {:.0f} % is hidden.",
-                          exposed, 100 * (1 - exposed / in_all))
-            : fmt::format("; for {:.2f} ms of it the loop waits.", exposed);
+                          bare_ms, 100 * (1 - bare_ms / in_all))
+            : fmt::format("; for {:.2f} ms of it the loop waits.", bare_ms);
+    if (waiting > 0)
+        i.text += fmt::format(" {:.2f} ms of that is waiting for a slow rank (R23).", waiting);
     if (!found.empty()) i.text += fmt::format(" Per iteration: {}.", traffic_text(s, found));
     i.advice =
         "Run it while the backward pass computes (DDP's bucket_cap_mb, FSDP's prefetching, a "

@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "profiler/sample/modules.h"
@@ -20,7 +22,8 @@ namespace {
 
 constexpr std::size_t kMostAddresses = 256;
 
-/// The functions of a file, without their names: those are read when asked for.
+/// The functions of a file, without their names: those are read when asked for. What was asked for
+/// once is known for all processes, each of which has a sampler's thread.
 struct Symbols {
     struct Function {
         std::uint64_t begin, size;  ///< as the file counts addresses
@@ -54,6 +57,23 @@ struct Symbols {
         const Function& f = *(next - 1);
         return f.size == 0 || address - f.begin < f.size ? f.index : -1;
     }
+    bool knows(std::uint64_t address, FrameEvent& out) const {
+        const std::lock_guard lock(mutex_);
+        const auto found = known_.find(address);
+        if (found == known_.end()) return false;
+        out = found->second;
+        return true;
+    }
+    void keep(std::uint64_t address, const FrameEvent& frame) const {
+        constexpr std::size_t kMost = 1 << 16;
+        const std::lock_guard lock(mutex_);
+        if (known_.size() >= kMost) known_.clear();
+        known_.try_emplace(address, frame);
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    mutable std::unordered_map<std::uint64_t, FrameEvent> known_;
 };
 
 /// The vDSO is in no file, and is the same in every process.
@@ -152,6 +172,17 @@ constexpr Dwfl_Thread_Callbacks kThread{only_thread,   that_thread, read_stack,
 // Debug information that is installed; none is fetched over a network while a program is watched.
 constexpr Dwfl_Callbacks kFiles{no_file, dwfl_build_id_find_debuginfo, nullptr, nullptr};
 
+void find_line(Dwfl_Module* module, std::uint64_t address, FrameEvent& out) {
+    Dwfl_Line* const line = dwfl_module_getsrc(module, address);
+    int number = 0;
+    const char* const source =
+        line != nullptr ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)
+                        : nullptr;
+    if (source == nullptr) return;
+    out.file = source;
+    out.line = static_cast<std::uint32_t>(std::max(number, 0));
+}
+
 }  // namespace
 
 class SymbolFiles {
@@ -160,6 +191,10 @@ class SymbolFiles {
     std::shared_ptr<const Symbols> of(Dwfl_Module* module, int fd) {
         struct stat s {};
         if (::fstat(fd, &s) != 0) return nullptr;
+        const std::lock_guard lock(mutex_);
+        constexpr std::size_t kMany = 1024;
+        if (files_.size() >= kMany)
+            std::erase_if(files_, [](const auto& file) { return file.second.use_count() <= 1; });
         auto& known = files_[{s.st_dev, s.st_ino, s.st_mtim.tv_sec, s.st_size}];
         GElf_Addr bias = 0;
         if (known == nullptr && dwfl_module_getelf(module, &bias) != nullptr)
@@ -168,6 +203,7 @@ class SymbolFiles {
     }
 
   private:
+    std::mutex mutex_;
     std::map<std::tuple<dev_t, ino_t, time_t, off_t>, std::shared_ptr<const Symbols>> files_;
 };
 
@@ -251,20 +287,16 @@ void ProcessImage::Modules::describe(std::uint64_t address, FrameEvent& out) {
     Dwfl_Module* const module = dwfl_addrmodule(state->dwfl.get(), address);
     GElf_Addr bias = 0;
     if (module == nullptr || dwfl_module_getelf(module, &bias) == nullptr) return;
-    if (const Symbols* const symbols = state->symbols_of(module); symbols != nullptr)
+    const Symbols* const symbols = state->symbols_of(module);
+    if (symbols != nullptr && symbols->knows(address - bias, out)) return;
+    if (symbols != nullptr)
         if (const int index = symbols->at(address - bias); index >= 0) {
             GElf_Sym symbol;
             const char* const name = dwfl_module_getsym(module, index, &symbol, nullptr);
             if (name != nullptr) out.function = name;
         }
-    Dwfl_Line* const line = dwfl_module_getsrc(module, address);
-    int number = 0;
-    const char* const source =
-        line != nullptr ? dwfl_lineinfo(line, nullptr, &number, nullptr, nullptr, nullptr)
-                        : nullptr;
-    if (source == nullptr) return;
-    out.file = source;
-    out.line = static_cast<std::uint32_t>(std::max(number, 0));
+    find_line(module, address, out);
+    if (symbols != nullptr) symbols->keep(address - bias, out);
 }
 
 std::uint64_t ProcessImage::Modules::address_of(const CodeMapping& mapping, const char* name) {

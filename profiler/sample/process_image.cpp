@@ -82,6 +82,8 @@ std::vector<std::uint64_t> ProcessImage::unwind(const PerfRecord& sample) {
 
 const FrameEvent& ProcessImage::frame_at(std::uint64_t address, bool caller) {
     const std::uint64_t at = address - (caller && address > 0 ? 1 : 0);
+    constexpr std::size_t kMostFrames = 1 << 16;
+    if (frames_.size() >= kMostFrames) frames_.clear();
     const auto [place, added] = frames_.try_emplace(at);
     FrameEvent& frame = place->second;
     if (!added) return frame;

@@ -41,8 +41,8 @@ class ProcessImage {
     const std::vector<CodeMapping>& mappings() const { return mappings_; }
     /// Addresses of code, innermost first; those of callers point behind their call. At most 256.
     std::vector<std::uint64_t> unwind(const PerfRecord& sample);
-    /// The function at an address of unwind()'s; `caller`: it points behind a call. It lives as
-    /// long as this image.
+    /// The function at an address of unwind()'s; `caller`: it points behind a call. It lives until
+    /// the next call.
     const FrameEvent& frame_at(std::uint64_t address, bool caller);
     /// The address of a symbol of the mapping's file, 0: it has none of that name. O(symbols).
     std::uint64_t address_of(const CodeMapping& mapping, const char* symbol);

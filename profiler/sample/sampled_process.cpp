@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <sstream>
 #include <utility>
 
 #include "base/record/clock.h"
@@ -20,6 +20,17 @@ std::string program_of(std::uint32_t pid, const std::string& otherwise) {
     std::error_code error;
     const auto path = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
     return error ? otherwise : path.filename().string();
+}
+
+/// The number of a thread where it runs: in the innermost container. 0: it is gone.
+std::uint32_t number_inside(std::uint32_t pid, std::uint32_t tid) {
+    std::ifstream status(fmt::format("/proc/{}/task/{}/status", pid, tid));
+    constexpr std::string_view kNumbers = "NSpid:";
+    std::uint32_t number = 0;
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(kNumbers))
+            for (std::istringstream in(line.substr(kNumbers.size())); in >> number;) continue;
+    return number;
 }
 
 bool is_evaluation(const FrameEvent& frame) {
@@ -52,10 +63,24 @@ SampledProcess::SampledProcess(std::uint32_t pid, std::uint64_t source,
                                std::shared_ptr<SymbolFiles> files)
     : pid_(pid),
       source_(source),
-      start_(process_stat(pid).start),
       files_(std::move(files)),
       image_(std::make_unique<ProcessImage>(pid, files_)),
-      blocked_(pid) {}
+      blocked_(pid) {
+    identify();
+}
+
+void SampledProcess::identify() {
+    if (start_ == 0) start_ = process_stat(pid_).start;
+    if (pid_inside_ == 0) pid_inside_ = number_inside(pid_, pid_);
+}
+
+/// Rings also have these numbers.
+std::uint32_t SampledProcess::tid_inside(std::uint32_t tid) {
+    if (pid_inside_ == 0 || pid_inside_ == pid_) return tid;
+    std::uint32_t& inside = tids_inside_[tid];
+    if (inside == 0) inside = number_inside(pid_, tid);
+    return inside != 0 ? inside : tid;
+}
 
 void SampledProcess::adopt() {
     name_ = program_of(pid_, "?");
@@ -70,7 +95,7 @@ void SampledProcess::inherit(const SampledProcess& parent) {
 
 void SampledProcess::begin_program(const std::string& name) {
     name_ = program_of(pid_, name);
-    if (start_ == 0) start_ = process_stat(pid_).start;
+    identify();
     image_ = std::make_unique<ProcessImage>(pid_, files_);
     python_.reset();
     python_sought_ = 0;
@@ -85,6 +110,7 @@ void SampledProcess::map(const PerfRecord& record) {
 bool SampledProcess::end_thread(std::uint32_t tid) {
     std::erase(threads_, tid);
     thread_names_.erase(tid);
+    tids_inside_.erase(tid);
     waiting_.erase(tid);
     return !threads_.empty();
 }
@@ -126,6 +152,8 @@ SampledProcess::Frames SampledProcess::frames_of(const PerfRecord& sample) {
 void SampledProcess::add(const Frames& frames, SampleEvent sample) {
     if (frames.empty() || batch_.samples.size() >= kMostSamples) return;
     sample.stack = stacks_.add(batch_, frames);
+    sampled_.insert(sample.tid);
+    sample.tid = tid_inside(sample.tid);
     batch_.samples.push_back(sample);
 }
 
@@ -150,17 +178,15 @@ void SampledProcess::name_threads(std::int64_t now) {
     constexpr std::int64_t kInterval = 1'000'000'000;
     const bool again = now - named_ns_ >= kInterval;
     if (again) named_ns_ = now;
-    std::set<std::uint32_t> looked_at;
-    for (const SampleEvent& sample : batch_.samples) {
-        if ((!again && thread_names_.contains(sample.tid)) || !looked_at.insert(sample.tid).second)
-            continue;
-        std::ifstream file(fmt::format("/proc/{}/task/{}/comm", pid_, sample.tid));
+    for (const std::uint32_t tid : sampled_) {
+        if (!again && thread_names_.contains(tid)) continue;
+        std::ifstream file(fmt::format("/proc/{}/task/{}/comm", pid_, tid));
         std::string name;
         if (!std::getline(file, name)) continue;
         for (char& c : name)
             if (c < 0x20 || c > 0x7E) c = '?';  // perhaps cut within a character
-        if (thread_names_[sample.tid] != name)
-            batch_.thread_names.push_back({sample.tid, thread_names_[sample.tid] = name});
+        if (thread_names_[tid] != name)
+            batch_.thread_names.push_back({tid_inside(tid), thread_names_[tid] = name});
     }
 }
 
@@ -169,8 +195,10 @@ TraceBatch SampledProcess::hand_over(std::int64_t now, bool ended) {
     if (batch_.samples.empty() && !(ended && handed_over_)) return {};
     handed_over_ = true;
     if (!ended) name_threads(now);
+    sampled_.clear();
     batch_.source = source_;
-    batch_.pid = batch_.visible_pid = pid_;
+    batch_.pid = pid_inside_ != 0 ? pid_inside_ : pid_;
+    batch_.visible_pid = pid_;
     batch_.process_start = start_;
     batch_.process_name = name_;
     batch_.read_ns = now;

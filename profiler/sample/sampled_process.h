@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -50,8 +51,11 @@ class SampledProcess {
     std::vector<PythonFrame> python_of(const PerfRecord& sample);
     void add(const Frames& frames, SampleEvent sample);
     void name_threads(std::int64_t now_ns);
+    void identify();
+    std::uint32_t tid_inside(std::uint32_t tid);
 
     std::uint32_t pid_;
+    std::uint32_t pid_inside_ = 0;  // as the process sees itself, perhaps in a container
     std::uint64_t source_, start_ = 0;
     std::string name_, python_remark_;
     std::shared_ptr<SymbolFiles> files_;
@@ -62,6 +66,8 @@ class SampledProcess {
     BlockedThreads blocked_;
     std::unordered_map<std::uint32_t, Frames> waiting_;  // the stacks of those that have not moved
     std::unordered_map<std::uint32_t, std::string> thread_names_;
+    std::unordered_map<std::uint32_t, std::uint32_t> tids_inside_;
+    std::set<std::uint32_t> sampled_;  // threads of the batch
     std::int64_t named_ns_ = 0;
     bool handed_over_ = false;  // samples, once
     TraceBatch batch_;

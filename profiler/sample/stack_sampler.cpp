@@ -21,7 +21,9 @@ using sample::SampledProcess;
 class StackSampler::Worker {
   public:
     Worker(PerfEvents events, const StackSamplerOptions& options)
-        : events_(std::move(events)), options_(options), files_(sample::make_symbol_files()) {}
+        : events_(std::move(events)), options_(options) {
+        if (options_.files == nullptr) options_.files = sample::make_symbol_files();
+    }
 
     void adopt(std::uint32_t pid) { process(pid).adopt(); }
 
@@ -56,7 +58,6 @@ class StackSampler::Worker {
 
     PerfEvents events_;
     StackSamplerOptions options_;
-    std::shared_ptr<sample::SymbolFiles> files_;
     std::map<std::uint32_t, SampledProcess> processes_;
     static inline std::atomic<std::uint64_t> last_source_{1ull << 31};  // rings begin with 1
     std::vector<PerfRecord> records_;
@@ -69,7 +70,7 @@ class StackSampler::Worker {
 SampledProcess& StackSampler::Worker::process(std::uint32_t pid) {
     const auto found = processes_.find(pid);
     if (found != processes_.end()) return found->second;
-    return processes_.try_emplace(pid, pid, ++last_source_, files_).first->second;
+    return processes_.try_emplace(pid, pid, ++last_source_, options_.files).first->second;
 }
 
 void StackSampler::Worker::step() {

@@ -13,10 +13,15 @@
 #include "profiler/store/store.h"
 
 namespace gs {
+namespace sample {
+class SymbolFiles;
+}
 
 struct StackSamplerOptions {
     int hz = 99;          ///< samples a second of a thread's time on a CPU
     int blocked_hz = 10;  ///< looks a second at the threads that wait
+    /// Shared by several samplers (sample::make_symbol_files()); null: its own.
+    std::shared_ptr<sample::SymbolFiles> files = nullptr;
 };
 
 class StackSampler {

@@ -80,22 +80,21 @@ void Daemon::tick(const TraceStore& store, std::int64_t now_ns, const DaemonFigu
         history_->take(store, news,
                        static_cast<std::int64_t>(clock_ns(CLOCK_REALTIME) / 1'000'000'000));
     if (const auto written = recorder_.write_due(store, now_ns)) note_written({*written});
+    constexpr std::int64_t kLateNs = 1'000'000'000;  // samples wait to be unwound
+    const bool pushes = otlp_ != nullptr && otlp_->wants();
+    std::string profiles = pushes ? profiles_until(store, now_ns - kLateNs) : std::string();
     const std::lock_guard lock(mutex_);
     metrics_.update(store, news, now_ns);
     metrics_.set_stalled(stalls_.stalled());
     figures_ = figures;
     text_.clear();
-    if (otlp_ != nullptr && otlp_->wants()) push(store, now_ns);
+    if (pushes) otlp_->offer(metrics_.tell(figures_), std::move(profiles));
 }
 
-void Daemon::push(const TraceStore& store, std::int64_t now_ns) {
-    constexpr std::int64_t kLateNs = 1'000'000'000;  // samples wait to be unwound
-    const std::int64_t until_ns = now_ns - kLateNs;
-    std::string profiles;
-    if (profiled_ns_ != 0)
-        profiles = otlp_profiles(store, {profiled_ns_ + 1, until_ns}, otlp_->resource());
-    profiled_ns_ = until_ns;
-    otlp_->offer(metrics_.tell(figures_), std::move(profiles));
+std::string Daemon::profiles_until(const TraceStore& store, std::int64_t until_ns) {
+    const std::int64_t since_ns = std::exchange(profiled_ns_, until_ns);
+    return since_ns == 0 ? std::string()
+                         : otlp_profiles(store, {since_ns + 1, until_ns}, otlp_->resource());
 }
 
 void Daemon::act_on(const TraceStore& store, const std::vector<Trigger>& triggers) {
@@ -124,7 +123,10 @@ void Daemon::log(const Trigger& trigger) {
 void Daemon::finish(const TraceStore& store) {
     note_written(recorder_.write_all(store));
     if (history_ != nullptr) history_->finish();
-    if (otlp_ != nullptr) push(store, now_ns());
+    if (otlp_ == nullptr) return;
+    std::string profiles = profiles_until(store, now_ns());
+    const std::lock_guard lock(mutex_);
+    otlp_->offer(metrics_.tell(figures_), std::move(profiles));
 }
 
 void Daemon::note_written(const std::vector<Recording>& written) {

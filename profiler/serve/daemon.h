@@ -58,7 +58,8 @@ class Daemon {
     void serve_requests(const TraceStore& store, std::int64_t now_ns);
     void note_written(const std::vector<Recording>& written);
     std::string metrics_text();
-    void push(const TraceStore& store, std::int64_t now_ns);
+    /// Call stacks since the last time, encoded: empty the first time.
+    std::string profiles_until(const TraceStore& store, std::int64_t until_ns);
     /// What the next tick makes of the store.
     HttpAnswer in_tick(Work work);
     HttpAnswer capture(const HttpRequest& request);

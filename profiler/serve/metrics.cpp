@@ -362,9 +362,11 @@ void Metrics::write_daemon(Exposition& out, const DaemonFigures& daemon) const {
            "seconds", daemon.start_time_s);
     if (daemon.otlp) {
         out.family("gausscope_otlp_requests", Type::counter,
-                   "Requests with metrics to an OpenTelemetry collector.");
-        out.value({{"result", "accepted"}}, static_cast<double>(daemon.otlp->accepted));
-        out.value({{"result", "failed"}}, static_cast<double>(daemon.otlp->failed));
+                   "Requests to an OpenTelemetry collector.");
+        for (const auto& [signal, accepted, failed] : daemon.otlp->of)
+            for (const auto& [result, count] :
+                 {std::pair{"accepted", accepted}, {"failed", failed}})
+                out.value({{"signal", signal}, {"result", result}}, static_cast<double>(count));
     }
     out.family("gausscope_flight_recordings", Type::counter, "Traces written, by trigger.");
     for (const auto& [trigger, count] : recordings_)

@@ -267,8 +267,9 @@ Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(OtlpOptions options) {
 OtlpPusher::OtlpPusher(OtlpOptions options)
     : options_(std::move(options)),
       start_ns_(clock_ns(CLOCK_REALTIME)),
-      metrics_{options_.url, "metrics"},
-      profiles_{profiles_url(options_.url), "call stacks"},
+      metrics_{options_.url, "metrics", "metrics", "retrying"},
+      profiles_{profiles_url(options_.url), "profiles", "call stacks",
+                "they are lost, newer ones follow"},
       thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 OtlpPusher::~OtlpPusher() = default;
@@ -300,13 +301,12 @@ void OtlpPusher::send(const Offered& offered, const std::stop_token& stop) {
 
 void OtlpPusher::send(Path& path, const std::string& message, const std::stop_token& stop) {
     const std::string trouble = post(path.url, message, stop);
-    ++(trouble.empty() ? accepted_ : failed_);
+    ++(trouble.empty() ? path.accepted : path.failed);
     if (trouble.empty() && !path.trouble.empty())
         log_info("{} accepts {} again", shown(path.url), path.what);
-    // Figures are cumulative: the next request makes up for this one. Call stacks are lost.
     if (!trouble.empty() && path.trouble.empty() && !stop.stop_requested())
-        log_warning("{} do not reach {}: {}; retrying every {} s", path.what, shown(path.url),
-                    trouble, std::chrono::duration<double>(options_.interval).count());
+        log_warning("{} do not reach {}: {}; {} every {} s", path.what, shown(path.url), trouble,
+                    path.after, std::chrono::duration<double>(options_.interval).count());
     path.trouble = trouble;
 }
 

@@ -3,6 +3,7 @@
 // metrics/v1; sent as protobuf over HTTP. Used by Daemon.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -40,8 +41,13 @@ std::string otlp_resource(const Labels& attributes);
 
 class OtlpPusher {
   public:
+    /// Of requests, by what they carry.
     struct Counts {
-        std::uint64_t accepted = 0, failed = 0;
+        struct Of {
+            const char* signal;
+            std::uint64_t accepted, failed;
+        };
+        std::array<Of, 2> of;
     };
     static Result<std::unique_ptr<OtlpPusher>> start(OtlpOptions options);
     /// Sends what was offered last.
@@ -54,7 +60,7 @@ class OtlpPusher {
     /// The newest figures; the next request sends the newest that were offered. Never waits.
     void offer(Exposition figures, std::string profiles = {});
     const Labels& resource() const { return options_.resource; }
-    Counts counts() const { return {accepted_, failed_}; }
+    Counts counts() const { return {{metrics_.counted(), profiles_.counted()}}; }
 
   private:
     explicit OtlpPusher(OtlpOptions options);
@@ -66,8 +72,12 @@ class OtlpPusher {
     };
     /// Where one kind of messages goes.
     struct Path {
-        std::string url, what;
+        std::string url;
+        const char *signal, *what;
+        const char* after;      ///< what becomes of a request that failed
         std::string trouble{};  ///< why the last request failed
+        std::atomic<std::uint64_t> accepted{0}, failed{0};
+        Counts::Of counted() const { return {signal, accepted, failed}; }
     };
     void send(const Offered& offered, const std::stop_token& stop);
     void send(Path& path, const std::string& message, const std::stop_token& stop);
@@ -79,7 +89,6 @@ class OtlpPusher {
     std::uint64_t start_ns_;
     Latest<Offered> newest_;
     std::atomic<bool> wants_{true};
-    std::atomic<std::uint64_t> accepted_{0}, failed_{0};
     Path metrics_, profiles_;
     std::jthread thread_;
 };

@@ -1,4 +1,4 @@
-// Field numbers: profiles.proto and profiles_service.proto of opentelemetry-proto.
+// Field numbers: profiles.proto and profiles_service.proto of opentelemetry-proto; those of 1.45.2.
 #include "profiler/serve/otlp_profiles.h"
 
 #include <map>
@@ -67,6 +67,10 @@ class ProfilesWriter {
     std::string of_process(Each first, Each last, const Labels& resource) {
         const TraceProcess& process = store_.processes()[first->first.process];
         Labels labels = resource;
+        std::erase_if(labels, [](const auto& pair) { return pair.first == "service.name"; });
+        labels.emplace_back("service.name", process.labels.job_name.empty()
+                                                ? process.name
+                                                : process.labels.job_name);
         for (auto& label : labels_of(process)) labels.push_back(std::move(label));
         labels.emplace_back("process.pid", std::to_string(process.visible_pid));
         std::string out;

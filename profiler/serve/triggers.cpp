@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/record/clock.h"
 #include "base/record/process.h"
 #include "profiler/store/statistics.h"
 
@@ -32,18 +33,44 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
                                     std::int64_t now_ns) {
     std::vector<Trigger> out;
     std::map<std::uint64_t, Known> still_there;
-    // All at once, so that what they ask of each other is gathered once.
-    insights::RankLoads loads;
-    const bool asks_rules = options_.rules && now_ns >= next_rules_ns_;
-    if (asks_rules) next_rules_ns_ = now_ns + kRuleIntervalNs;
     for (const News& n : news) {
         Known& known = still_there.emplace(n.source, std::move(known_[n.source])).first->second;
         slow_steps(known, store, n, now_ns, out);
         crash(known, store, n, now_ns, out);
-        if (asks_rules) new_rules(known, store, n, now_ns, loads, out);
     }
     known_ = std::move(still_there);
+    if (options_.rules) ask_rules(store, news, now_ns, out);
     return out;
+}
+
+/// Those that waited longest first; a job at once, so that what its ranks ask of each other is
+/// gathered once.
+void Triggers::ask_rules(const TraceStore& store, std::span<const News> news, std::int64_t now_ns,
+                         std::vector<Trigger>& out) {
+    const auto job = [&](const News* n) -> std::string_view {
+        return store.processes()[n->process].labels.job;
+    };
+    const auto due = [&](const News* n) { return known_[n->source].next_rules_ns; };
+    std::vector<const News*> waiting;
+    for (const News& n : news)
+        if (due(&n) <= now_ns) waiting.push_back(&n);
+    std::stable_sort(waiting.begin(), waiting.end(), [&](const News* a, const News* b) {
+        return std::make_pair(due(a), job(a)) < std::make_pair(due(b), job(b));
+    });
+    insights::RankLoads loads;
+    const auto begin_ns = static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID));
+    const auto spent_ns = [&] {
+        return static_cast<std::int64_t>(clock_ns(CLOCK_THREAD_CPUTIME_ID)) - begin_ns;
+    };
+    asked_ = 0;
+    for (const News* n : waiting) {
+        const bool same_job = asked_ > 0 && !job(n).empty() && job(n) == job(waiting[asked_ - 1]);
+        if (asked_ > 0 && !same_job && spent_ns() > options_.rules_ns) break;
+        Known& known = known_[n->source];
+        known.next_rules_ns = now_ns + kRuleIntervalNs;
+        new_rules(known, store, *n, now_ns, loads, out);
+        ++asked_;
+    }
 }
 
 void Triggers::slow_steps(Known& known, const TraceStore& store, const News& news,

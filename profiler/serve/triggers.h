@@ -28,6 +28,8 @@ struct TriggerOptions {
     double step_factor = 3;  ///< a step this many times the median is slow; 0: not looked for
     bool rules = true;
     double least_share = 0.1;  ///< of an iteration, for a rule to count
+    /// Processor time for rules in one look: after it, other jobs wait for the next.
+    std::int64_t rules_ns = 100'000'000;
 };
 
 class Triggers {
@@ -35,6 +37,8 @@ class Triggers {
     explicit Triggers(TriggerOptions options = {}) : options_(options) {}
     std::vector<Trigger> look(const TraceStore& store, std::span<const News> news,
                               std::int64_t now_ns);
+    /// Processes whose rules the last look asked.
+    std::size_t asked() const { return asked_; }
 
   private:
     static constexpr std::size_t kLeastIterations =
@@ -53,6 +57,7 @@ class Triggers {
         double median_ms = 0, slow_ms = 0;
         std::size_t since_median = 0;
         std::set<std::string> rules;
+        std::int64_t next_rules_ns = 0;
         bool rules_asked = false;
         bool reported_dead = false;
     };
@@ -60,12 +65,14 @@ class Triggers {
                     std::vector<Trigger>& out) const;
     void crash(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                std::vector<Trigger>& out) const;
+    void ask_rules(const TraceStore& store, std::span<const News> news, std::int64_t now_ns,
+                   std::vector<Trigger>& out);
     void new_rules(Known& known, const TraceStore& store, const News& news, std::int64_t now_ns,
                    insights::RankLoads& loads, std::vector<Trigger>& out) const;
 
     TriggerOptions options_;
     std::map<std::uint64_t, Known> known_;  // by source
-    std::int64_t next_rules_ns_ = 0;
+    std::size_t asked_ = 0;
 };
 
 }  // namespace gs::serve

@@ -43,7 +43,7 @@ void FrameBook::take_range(const Timeline& timeline, const NameBook& names, std:
         process(on.process).iterations_on = track;
         take_frame(StatScope::iteration, timeline, names, track, span, depth, lossy);
     }
-    if (on.kind == TrackKind::thread && !process(on.process).rows.any_sure())
+    if (on.kind == TrackKind::thread && process(on.process).rows.needs_loop())
         loops_.take(names, on, track, span, depth);
     for (const StatScope scope : {StatScope::view_frame, StatScope::ui_frame})
         if (stage == frame_stage_of(scope))
@@ -59,9 +59,9 @@ void FrameBook::take_overlapping(const Timeline& timeline, const NameBook& names
 bool FrameBook::is_iteration(const TraceTrack& on, const NameBook& names, std::uint32_t track,
                              const TraceSpan& span, std::size_t row) {
     IterationRows& rows = process(on.process).rows;
-    const bool was_sure = rows.any_sure();
+    const bool needed = rows.needs_loop();
     const bool is = rows.take(on, track, row, names.iteration_rank(span.name), span.length_ns());
-    if (rows.any_sure() && !was_sure) loops_.forget(on.process);
+    if (needed && !rows.needs_loop()) loops_.forget(on.process);
     return is;
 }
 

@@ -32,6 +32,7 @@ std::optional<std::uint64_t> iteration_number(const NameBook& names, const Trace
 
 bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank,
                          std::int64_t length_ns) {
+    ++ranges_;
     const bool nests = on.kind == TrackKind::thread;
     if (rank == 0 || (!nests && on.kind != TrackKind::overlapping)) return false;
     if (!nests) row = 0;
@@ -45,6 +46,8 @@ bool IterationRows::take(const TraceTrack& on, std::uint32_t track, std::size_t 
         own = rows_.insert(rows_.end(), {track, row, rank, nests, false, 0, 0});
     }
     ++own->count;
+    ++named_;
+    last_ = ranges_;
     own->total_ns += length_ns;
     any_sure_ = any_sure_ || own->is_sure();
     const auto counts = [](const IterationRow& r) { return r.nests && r.rank > kPictureRank; };

@@ -4,6 +4,7 @@
 // analyses for all that is kept.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -42,12 +43,19 @@ class IterationRows {
     bool take(const TraceTrack& on, std::uint32_t track, std::size_t row, int rank,
               std::int64_t length_ns);
     std::span<const IterationRow> all() const { return rows_; }
-    bool any_sure() const { return any_sure_; }
+    /// No loop is known by its name, or none of its ranges came for several of its turns: it may
+    /// have been a warm-up.
+    bool needs_loop() const {
+        constexpr std::uint64_t kLeast = 16, kTurns = 4;
+        return !any_sure_ || ranges_ - last_ > std::max(kLeast, kTurns * last_ / named_);
+    }
     void renumber(const Renumbering& to);
 
   private:
     std::vector<IterationRow> rows_;
     bool any_sure_ = false;
+    std::uint64_t ranges_ = 0, named_ = 0;  // that came; with names of iterations
+    std::uint64_t last_ = 0;                // of ranges_, the newest with such a name
 };
 
 }  // namespace gs

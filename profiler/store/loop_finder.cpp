@@ -170,6 +170,7 @@ namespace {
 /// The newest figures of the same loop. What is counted stays as it is once it is counted.
 void renew(FoundLoop& now, const FoundLoop& best, bool settled) {
     now.confidence = best.confidence;
+    if (best.marker == now.marker) now.turns = best.turns;
     now.kind = best.kind;
     if (settled) return;
     now.members = best.members;

@@ -307,6 +307,7 @@ FoundLoop Judgement::described(const Group& group, bool ambiguous) const {
                   .bare = marker.bare,
                   .members = {},
                   .name = marker.text,
+                  .turns = marker.count,
                   .first_ns = marker.first_ns};
     for (const std::size_t n : group) out.members.push_back(tally(n).key);
     const bool only_data = std::all_of(group.begin(), group.end(),

@@ -80,7 +80,7 @@ void LoopLane::merge_into(Tally& whole) {
 LoopLane::Tally* LoopLane::admit(const NameBook& names, std::uint32_t name, std::uint64_t key) {
     Tally added{.key = key,
                 .bare = names.numbers().bare(name),
-                .text = without_numbers(names.text(name), names.numbers().digits(name))};
+                .text = starred(names.text(name), names.numbers().digits(name))};
     added.words = names.words(name);
     if (added.bare == key) merge_into(added);
     // What was merged has left its space.

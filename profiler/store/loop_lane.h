@@ -33,6 +33,7 @@ struct FoundLoop {
     /// the hook's loader, its optimizer.
     int standing = 2;
     double confidence = 0;
+    std::uint64_t turns = 0;    ///< as of the newest look
     std::int64_t first_ns = 0;  ///< when the first marker began
     std::uint32_t track = kNoTrack;
     std::size_t row = 0;

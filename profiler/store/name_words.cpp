@@ -64,7 +64,7 @@ std::uint16_t words_in(std::string_view name) {
     return out | meaning_of(word);
 }
 
-std::string without_numbers(std::string_view name, Digits which) {
+std::string starred(std::string_view name, Digits which) {
     std::string out;
     for (std::size_t at = 0; at < name.size();) {
         if (!is_digit(name[at])) {
@@ -85,9 +85,14 @@ std::string without_numbers(std::string_view name, Digits which) {
     return out;
 }
 
+std::string_view name_stem(std::string_view name) {
+    name = name.substr(0, name.find_first_of("0123456789#[(:="));
+    return name.substr(0, name.find_last_not_of(" _-./:") + 1);
+}
+
 void NameNumbers::add(std::string_view text) {
-    const std::string spelling = without_numbers(text, Digits::counting);
-    const std::string bare = without_numbers(text, Digits::all);
+    const std::string spelling = starred(text, Digits::counting);
+    const std::string bare = starred(text, Digits::all);
     Name& name = names_.emplace_back();
     name.key = std::hash<std::string>()(spelling);
     if (bare == spelling) return;

@@ -34,7 +34,10 @@ enum class Digits : std::uint8_t {
     all,
 };
 /// Such digits are "*" in the answer: "batch 17" is "batch *"; "layer4" stays with `counting`.
-std::string without_numbers(std::string_view name, Digits which);
+std::string starred(std::string_view name, Digits which);
+
+/// What is before the first number: "layer 12" is "layer"; empty: nothing.
+std::string_view name_stem(std::string_view name);
 
 /// Which names are one but for their number, by the NameBook's indices. Digits that need not count
 /// do when more than kMostSpellings names differ in nothing else, whatever their domain.

@@ -130,10 +130,11 @@ void TraceSource::take_open(std::span<const OpenSpan> spans) {
 }
 
 // Two rings of one process are one process: its ranges may be in one and its GPU work in the other.
+// Two containers may each have a process of the same number that started at the same time.
 std::uint32_t Sources::process_of(const TraceBatch& batch) {
-    const ProcessKey key = batch.pid != 0
-                               ? ProcessKey{batch.source >> 32, batch.pid, batch.process_start}
-                               : ProcessKey{~0ull, batch.source, 0};
+    const std::uint32_t pid = batch.visible_pid != 0 ? batch.visible_pid : batch.pid;
+    const ProcessKey key = pid != 0 ? ProcessKey{batch.source >> 32, pid, batch.process_start}
+                                    : ProcessKey{~0ull, batch.source, 0};
     const auto [place, added] =
         process_of_key_.try_emplace(key, static_cast<std::uint32_t>(processes_.size()));
     if (added) {

@@ -116,8 +116,8 @@ class Node(unittest.TestCase):
         port = line.rsplit("(port ", 1)[1].split(")")[0]
         return f"http://127.0.0.1:{port}"
 
-    def train(self, name=""):
-        return self.start(GAUSSCOPE, "train", self.capture, "-o", self.path("out" + name), "--steps", "1000000", "--threads", "1",
+    def train(self, name="", prefix=()):
+        return self.start(*prefix, GAUSSCOPE, "train", self.capture, "-o", self.path("out" + name), "--steps", "1000000", "--threads", "1",
                           "--save-every", "0", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
     def rank(self, number, of, place):
@@ -364,8 +364,9 @@ class Daemon(Node):
         self.addCleanup(collector.shutdown)
         address = self.serve("--no-rules", "--slow-step", "0", "--otlp", f"http://127.0.0.1:{collector.server_port}",
                              "--otlp-interval", "1", "--stacks=199", stderr=subprocess.PIPE)
-        self.addCleanup(self.daemon.stderr.close)
-        self.train()
+        # In a container its numbers are others, and it is one process all the same.
+        self.environment["SLURM_JOB_NAME"] = "a model"
+        self.train(prefix=["unshare", "--pid", "--kill-child", "--mount-proc"] if os.geteuid() == 0 else [])
         profile = address + "/debug/pprof/profile?seconds=5"
         self.assertEqual(get(profile)[0], 401)
         self.assertEqual(get(address + "/debug/pprof/profile?seconds=x", "sesame")[0], 400)
@@ -387,7 +388,7 @@ class Daemon(Node):
         self.assertEqual(texts[0], "")
         (told,) = every(request, "resource_profiles")
         resource = attributes(field(told, "resource"))
-        self.assertEqual({resource[key] for key in ("rank", "job", "service.name")}, {"5", "77", "gausscope"})
+        self.assertEqual({resource[key] for key in ("rank", "job", "service.name")}, {"5", "77", "a model"})
         seen = set()
         for of in every(field(told, "scope_profiles"), "profiles"):
             kind = field(of, "sample_type")

@@ -93,6 +93,24 @@ TEST(Ranks, TheSlowOneIsNamedWhereAllTakeEquallyLong) {
     EXPECT_EQ(named(find_insights(run(two, ddp_turn))), std::vector<int>{1});
 }
 
+TEST(Ranks, TheSlowOneComesBeforeWhatItCauses) {
+    const Insights slow = find_insights(run({.slow = 2}, mpi_turn));
+    ASSERT_FALSE(slow.findings.empty());
+    EXPECT_EQ(slow.findings.front().rule, "R23");
+    const auto exposed = [](const Insights& all) {
+        return std::count_if(all.findings.begin(), all.findings.end(),
+                             [](const Insight& i) { return i.rule == "R29"; });
+    };
+    ASSERT_EQ(exposed(slow), 1);
+    const Insight& left = *find(slow, "R29");
+    EXPECT_EQ(left.also.size(), 3u);
+    EXPECT_NEAR(left.recoverable_ms, 0.3, 0.1) << "the waiting is R23's";
+    // Nobody is slow: all of it is communication's.
+    const Insights even = find_insights(run({.ranks = 2, .noise = 0.3}, mpi_turn));
+    ASSERT_EQ(exposed(even), 1);
+    EXPECT_EQ(insights_json(run({.ranks = 2}, mpi_turn), even)["findings"][0]["also"].size(), 1u);
+}
+
 TEST(Ranks, EqualOnesAreNotOnABusyMachineEither) {
     for (std::uint32_t seed = 1; seed <= 50; ++seed)
         for (const Turn& turn : {Turn(mpi_turn), Turn(ddp_turn)}) {

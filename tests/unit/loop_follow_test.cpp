@@ -126,6 +126,33 @@ TEST(Following, TwoRangesWithTheNameOfAStepAreNoLoop) {
     EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), 200, 1);
 }
 
+/// Ranges named like steps, then a loop without such names; `turns_after`: and the steps again.
+void expect_after_warm_up(int steps, int turns, int steps_after, double told) {
+    Program program(1);
+    const auto step = [&] {
+        program.op("step", 1, 0.2, Program::kMain, [&] { program.ops(kTurn); });
+    };
+    for (int i = 0; i < steps; ++i) step();
+    for (int i = 0; i < turns; ++i) program.ops(kTurn);
+    for (int i = 0; i < steps_after; ++i) step();
+    TraceStore store;
+    const Told live = told_live(program, store);
+    EXPECT_NEAR(static_cast<double>(live.all().size()), told, 1) << steps << " " << turns;
+    live.expect_each_moment_once();
+    if (steps_after > 0) told = steps + steps_after;
+    EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), told, 1);
+    EXPECT_EQ(find_iterations(store, 0).name == "step", steps_after > 0);
+}
+
+TEST(Following, FindsTheLoopAfterAWarmUpWithTheNameOfAStep) {
+    expect_after_warm_up(4, 200, 0, 204);
+    expect_after_warm_up(30, 400, 0, 430);
+}
+
+TEST(Following, KeepsTheNamedLoopThatOnlyRests) {
+    expect_after_warm_up(100, 300, 100, 200);  // an evaluation
+}
+
 TEST(Following, AThreadThatTrainsHasALaneAmongManyShortOnes) {
     Program program(1);
     for (std::uint32_t i = 0; i < 600; ++i) {

@@ -105,6 +105,30 @@ TEST_F(ServeTest, ACheckpointIsNoSlowStep) {
     }
 }
 
+TEST_F(ServeTest, RulesOfManyJobsAreSpreadOverLooks) {
+    for (const std::int64_t budget_ns : {std::int64_t{-1}, std::int64_t{1} << 40}) {
+        TraceStore store;
+        Watch watch;
+        Triggers triggers({.rules_ns = budget_ns});
+        for (std::uint32_t i = 0; i < 6; ++i) {
+            RecordedProcess process;
+            process.pid = 5000 + i;
+            TraceBatch batch = process.batch(10'000);
+            batch.source = 100 + i;
+            batch.labels.job = i < 2 ? "together" : fmt::format("job {}", i);
+            batch.labels.rank = static_cast<int>(i);
+            store.ingest(batch);
+        }
+        std::vector<std::size_t> asked;
+        for (std::int64_t t = 10'500; t < 16'500; t += 1000) {
+            triggers.look(store, watch.look(store, t * kMs), t * kMs);
+            asked.push_back(triggers.asked());
+        }
+        EXPECT_EQ(asked, budget_ns < 0 ? (std::vector<std::size_t>{1, 1, 1, 1, 2, 0})
+                                       : (std::vector<std::size_t>{6, 0, 0, 0, 0, 0}));
+    }
+}
+
 TEST_F(ServeTest, AProcessThatVanishedArmedIsACrashOnceAndAnOrderlyEndIsNone) {
     for (const bool orderly : {false, true}) {
         TraceStore store;

@@ -288,6 +288,7 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
     NodeSampler sampler(a.stacks_hz);
     run_until_stopped(a, daemon, *collector, otlp.get(), sampler, store);
     collector->finish(store);
+    sampler.finish(store);
     daemon.finish(store);
     fmt::print("{} recordings written to {}\n", daemon.recordings(), a.folder);
     if (common.json)
