@@ -71,7 +71,7 @@ ROOMS = {
                       ["base", "renderer/math", "renderer/scene", "renderer/io/*", "renderer/raster", "trainer/loss"]),
     "trainer/density": ("what a run has learned, by row, and the rounds that add, move and remove rows",
                         ["base", "base/record", "renderer/math", "renderer/scene", "renderer/io/*", "renderer/raster",
-                         "trainer/settings", "trainer/adam", "trainer/poses"]),
+                         "trainer/settings", "trainer/loss", "trainer/adam", "trainer/poses"]),
     "trainer": ("the step and its CPU backend, checkpoints",
                 ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene", "renderer/io/*",
                  "renderer/raster", "renderer/rays", "trainer/settings", "trainer/loss", "trainer/adam", "trainer/lidar",

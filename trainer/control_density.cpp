@@ -44,8 +44,7 @@ bool Trainer::State::control_density(StepReport& report) {
 
 std::vector<Camera> Trainer::State::filter_cameras() const {
     std::vector<Camera> out;
-    for (const std::size_t view : trainable_views(*capture))
-        out.push_back(poses.camera(*capture, view));
+    for (const std::size_t view : drawn) out.push_back(poses.camera(*capture, view));
     return out;
 }
 

@@ -59,14 +59,6 @@ Result<void> crop_at_start(RunArrays& arrays, const TrainingSettings& settings) 
 
 }  // namespace
 
-std::vector<std::size_t> trainable_views(const Capture& capture) {
-    std::vector<std::size_t> views = capture.view_indices(false);
-    std::erase_if(views, [&](std::size_t v) {
-        return !has_photo(capture.views[v]) || !capture.views[v].camera.valid();
-    });
-    return views;
-}
-
 Trainer::State::State(std::shared_ptr<const Capture> given_capture,
                       const TrainingSettings& given_settings,
                       std::unique_ptr<TrainingBackend> given_backend)
@@ -77,15 +69,12 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
       lidar(capture->path, capture->origin),
       drawn(trainable_views(*capture)) {
     const std::vector<std::uint8_t> blind = blind_lost_views(*capture);
-    if (std::ranges::all_of(drawn, [&](std::size_t v) { return blind[v] != 0; })) return;
-    std::erase_if(drawn, [&](std::size_t v) {
-        if (blind[v] != 0)
-            log_warning(
-                "not training on {}: its pose is far from all others and sees no point (pose it "
-                "again to use it)",
-                capture->views[v].name);
-        return blind[v] != 0;
-    });
+    std::vector<std::size_t> used = scored_views(*capture);
+    used.insert(used.end(), drawn.begin(), drawn.end());
+    for (std::size_t v = 0; v < blind.size(); ++v)
+        if (blind[v] != 0 && !std::ranges::count(used, v))
+            log_warning("not {} {}: {}", capture->views[v].test ? "scoring" : "training on",
+                        capture->views[v].name, kWhyBlind);
 }
 
 Result<void> Trainer::State::may_draw() const {
@@ -421,6 +410,10 @@ bool Trainer::State::restore(TrainingSnapshot from) {
     backend->start(capture, std::move(from.arrays));
     settings = from.settings;
     extent = from.extent;
+    if (const auto own = static_cast<double>(scene_extent_of(*capture));
+        std::abs(extent - own) > 1e-3 * own)
+        log_warning("keeping this run's scene extent of {:.4g}; a new run's is {:.4g}", extent,
+                    own);
     sampler = Sampler(drawn, static_cast<std::uint64_t>(settings.seed), from.drawn);
     newest_outcome = {steps_then, ~0u};
     measured.clear();

@@ -31,7 +31,7 @@ struct Trainer::State {
     std::uint64_t expected_from = kNothingExpected;
     AppearanceRows rows;                      ///< of `capture`
     LidarBeams lidar;                         ///< of the same drive; empty: it has none
-    std::vector<std::size_t> drawn;           ///< views to train on, without blind lost ones
+    std::vector<std::size_t> drawn;           ///< trainable_views()
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< reported and not taken yet, oldest first
     std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
@@ -84,8 +84,5 @@ struct Trainer::State {
     void note_hashes(const StepPlan& plan, std::span<const StepOutcome> outcomes, bool changed);
     std::uint64_t hash_of_arrays() const;
 };
-
-/// Views that can be trained on: not held out, and with a photo of the camera's size.
-std::vector<std::size_t> trainable_views(const Capture& capture);
 
 }  // namespace gs

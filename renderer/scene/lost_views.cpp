@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 
 #include "renderer/scene/camera_lens.h"
@@ -102,6 +103,19 @@ std::vector<std::uint8_t> blind_lost_views(const Capture& capture) {
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = out[i] != 0 && !sees_any(capture.views[i].camera, points) ? 1 : 0;
     return out;
+}
+
+std::vector<std::size_t> without_blind(const Capture& capture, std::vector<std::size_t> views) {
+    const std::vector<std::uint8_t> blind = blind_lost_views(capture);
+    std::vector<std::size_t> out;
+    std::ranges::copy_if(views, std::back_inserter(out), [&](std::size_t v) { return !blind[v]; });
+    return out.empty() ? views : out;
+}
+
+std::vector<std::size_t> scored_views(const Capture& capture) {
+    auto views = capture.view_indices(true);
+    if (views.empty()) views = capture.view_indices(false);
+    return without_blind(capture, std::move(views));
 }
 
 }  // namespace gs

@@ -1,5 +1,5 @@
 // Lost poses: single cameras that a reconstruction put far from everything else. The scene's size
-// does not count them, the doctor names them, and training skips those that see nothing.
+// does not count them, the doctor names them, and training and scores skip those that see nothing.
 #pragma once
 
 #include <cstdint>
@@ -28,5 +28,11 @@ bool sees_any(const Camera& camera, const std::vector<Vec3d>& points);
 /// By view: 1 where its pose is lost and none of some_points() is in its picture. Its photo teaches
 /// nothing.
 std::vector<std::uint8_t> blind_lost_views(const Capture& capture);
+inline constexpr const char* kWhyBlind =
+    "its pose is far from all others and sees no point (pose it again to use it)";
+/// Of `views`, those that are not; all of them where none is left.
+std::vector<std::size_t> without_blind(const Capture& capture, std::vector<std::size_t> views);
+/// The views that scores are of: the test photos, or all where there are none, without blind ones.
+std::vector<std::size_t> scored_views(const Capture& capture);
 
 }  // namespace gs

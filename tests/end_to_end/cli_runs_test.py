@@ -209,6 +209,17 @@ class Runs(Case):
         self.expect(0, "eval", out, says="6 photos")
         self.expect(0, "train", "--resume", out, "--steps", 5)
         self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["model"], "sparse/0")
+        # The same where the capture has moved.
+        run = json.loads((out / "run.json").read_text())
+        del run["loading"]["model"]
+        (out / "run.json").write_text(json.dumps(run))
+        moved = capture.rename(self.folder / "moved")
+        self.expect(0, "eval", out, moved, says="using sparse/0")
+        self.expect(0, "eval", out, moved, says="6 photos")
+        script.write_text(f"wait-loaded\nopen {out} {moved}\nwait-loaded\nquit\n")
+        self.expect(0, "view", "--headless", "--script", script, says="using sparse/0")
+        self.expect(0, "train", moved, "--resume", out, "--steps", 7, says="using sparse/0")
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["model"], "sparse/0")
 
     def test_random_points_in_place_of_its_own(self):
         out = self.folder / "out"

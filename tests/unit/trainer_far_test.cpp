@@ -6,12 +6,15 @@
 
 #include "base/json_write.h"
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/scene/lost_views.h"
 #include "renderer/scene/origin.h"
 #include "small_run.h"
 #include "tests/support/data.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
+#include "trainer/density/appearance.h"
 #include "trainer/density/init.h"
+#include "trainer/density/snapshot.h"
 #include "trainer/run/pose_file.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/trainer.h"
@@ -137,6 +140,68 @@ TEST(LostPoses, DoNotChangeTheExtent) {
         lost->views.erase(lost->views.begin() + 3);
         EXPECT_EQ(extent, scene_extent_of(*lost)) << far;
     }
+}
+
+// Photos that are skipped have no part in the means of what is learned, nor in scores.
+TEST(LostPoses, CountInNoMean) {
+    for (const std::size_t v : {std::size_t{0}, std::size_t{3}}) {
+        const auto lost = small_capture(), without = small_capture();
+        lost->views[1].test = without->views[1].test = true;
+        Camera& camera = lost->views[v].camera;  // it looks away from the scene
+        camera.translation = -(camera.rotation * Vec3d{v == 0 ? -1e4 : 1e4, 0, 0});
+        ASSERT_EQ(blind_lost_views(*lost)[v], 1);
+        without->views.erase(without->views.begin() + static_cast<std::ptrdiff_t>(v));
+        EXPECT_EQ(AppearanceRows(*lost).photos(), AppearanceRows(*without).photos());
+        double psnr[2] = {};
+        for (const auto& capture : {lost, without}) {
+            TrainingSettings settings = busy_settings();
+            settings.appearance = AppearanceMode::exposure;
+            settings.appearance_from = 4;
+            auto trainer = Trainer::create(capture, settings, make_cpu_training());
+            ASSERT_TRUE(trainer) << trainer.error().text();
+            while (!(*trainer)->finished()) (*trainer)->step();
+            const Evaluation of = (*trainer)->evaluate(scored_views(*capture));
+            EXPECT_EQ(of.images.size(), v == 0 ? 1u : 2u);
+            psnr[capture == lost ? 0 : 1] = of.psnr;
+        }
+        EXPECT_EQ(psnr[0], psnr[1]) << v;
+    }
+}
+
+TEST(LostPoses, SetNoDistanceBetweenPhotos) {
+    const auto capture = small_capture();
+    const auto stands = [&](std::size_t v, Vec3d at, Vec3d looks) {
+        capture->views[v].camera = look_at(at, at + looks, {0, -1, 0}, 48, 40, 0.9);
+    };
+    stands(1, {0, 0, -3}, {0, 0, 1});
+    stands(2, {0, 0, -3}, {1, 0, 0});
+    stands(3, {10, 0, -3}, {0, 0, 1});
+    stands(4, {10, 0, -3}, {1, 0, 0});
+    stands(5, {0, 0, -1e4}, {0, 0, 1});  // it sees the scene, and is trained on
+    const AppearanceRows rows(*capture);
+    ASSERT_EQ(rows.photos(), 5u);
+    EXPECT_EQ(photo_neighbours(*capture, rows)[0].photo[0], 1u);
+}
+
+// As where an older version's extent counted lost poses.
+TEST(LostPoses, LeaveAResumedRunItsExtent) {
+    const test::TemporaryFolder folder;
+    const auto capture = small_capture();
+    const auto trainer = make_far(capture);
+    TrainingSnapshot older = *trainer->snapshot();
+    older.extent = 20000;
+    trainer->restore(older);
+    const fs::path path = folder / "checkpoint.gsc";
+    ASSERT_TRUE(trainer->save_checkpoint(path));
+    const auto lines = log_lines_after(0).size();
+    const auto resumed = Trainer::resume(path, capture, make_cpu_training());
+    ASSERT_TRUE(resumed) << resumed.error().text();
+    EXPECT_EQ((*resumed)->snapshot()->extent, 20000);
+    const auto said = log_lines_after(0);
+    EXPECT_TRUE(std::any_of(said.begin() + static_cast<std::ptrdiff_t>(lines), said.end(),
+                            [](const LogLine& line) {
+                                return line.text.find("scene extent of 2e+04") != std::string::npos;
+                            }));
 }
 
 }  // namespace

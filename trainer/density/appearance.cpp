@@ -9,6 +9,9 @@
 #include "base/parallel.h"
 #include "renderer/math/adam.h"
 #include "renderer/scene/capture.h"
+#include "renderer/scene/lost_views.h"
+#include "trainer/loss/metrics.h"
+#include "trainer/settings/schedule.h"
 
 namespace gs {
 namespace {
@@ -84,14 +87,15 @@ std::vector<math::PhotoNeighbours> photo_neighbours(const Capture& capture,
     };
     const std::size_t photos = rows.photos(),
                       count = std::min<std::size_t>(math::kNeighbours, photos - 1);
+    const std::vector<std::uint8_t> lost = lost_views(capture);
+    std::vector<Vec3d> places;
+    for (const std::size_t view : rows.view_of_photo)
+        if (lost[view] == 0) places.push_back(capture.views[view].camera.position());
+    const auto n = static_cast<double>(places.size());
     Vec3d middle{};
     double spread = 0;
-    for (std::size_t p = 0; p < photos; ++p)
-        middle += (1 / static_cast<double>(photos)) * camera(p).position();
-    for (std::size_t p = 0; p < photos; ++p) {
-        const Vec3d arm = camera(p).position() - middle;
-        spread += dot(arm, arm) / static_cast<double>(photos);
-    }
+    for (const Vec3d place : places) middle += (1 / n) * place;
+    for (const Vec3d place : places) spread += dot(place - middle, place - middle) / n;
     const auto apart = [&](std::size_t a, std::size_t b) {
         const auto &ways = camera(a).rotation.m, &others = camera(b).rotation.m;
         const Vec3d arm = camera(a).position() - camera(b).position(),

@@ -9,6 +9,7 @@
 
 #include "base/parallel.h"
 #include "base/seconds.h"
+#include "renderer/scene/lost_views.h"
 
 namespace gs {
 namespace {
@@ -147,6 +148,14 @@ void Evaluation::add(const Evaluation& more) {
 bool has_photo(const View& view) {
     return (!view.photo.empty() || view.source) && view.photo.width == view.camera.width &&
            view.photo.height == view.camera.height;
+}
+
+std::vector<std::size_t> trainable_views(const Capture& capture) {
+    std::vector<std::size_t> views = capture.view_indices(false);
+    std::erase_if(views, [&](std::size_t v) {
+        return !has_photo(capture.views[v]) || !capture.views[v].camera.valid();
+    });
+    return without_blind(capture, std::move(views));
 }
 
 Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,

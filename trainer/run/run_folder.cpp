@@ -19,7 +19,6 @@
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/try.h"
-#include "renderer/io/captures/colmap_folders.h"
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run/foreign_run.h"
@@ -256,7 +255,7 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
     out.capture = text_of(member(json, "capture"));
     const nlohmann::json& loading = member(json, "loading");
     out.loading = loading_of(loading);
-    if (member(loading, "model").is_null()) out.loading.model = first_model_in(out.capture);
+    if (member(loading, "model").is_null()) out.loading.model = kFirstModel;
     const double widest = number_or_none(member(json, "widest_angle"));
     out.widest_angle = widest >= 0 && widest <= 180 ? widest : 0;
     const nlohmann::json& parent = member(json, "parent");

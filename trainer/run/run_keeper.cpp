@@ -50,7 +50,7 @@ Result<void> write_description(const RunContext& run, const fs::path& path) {
     CaptureOptions& loading = description.loading;
     loading.origin = photos.origin;
     // What was chosen for it stays chosen, whatever is added to the capture later.
-    if (!photos.model.empty()) loading.model = photos.model;
+    if (!photos.model.empty() || loading.model == kFirstModel) loading.model = photos.model;
     if (photos.split_is_listed) {
         loading.left_out = photos.left_out;
         loading.test_views.clear();

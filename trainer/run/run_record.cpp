@@ -8,7 +8,9 @@
 #include "base/machine.h"
 #include "base/seconds.h"
 #include "renderer/scene/lens_width.h"
+#include "renderer/scene/lost_views.h"
 #include "trainer/lidar/lidar_score.h"
+#include "trainer/loss/metrics.h"
 #include "trainer/run/pose_alignment.h"
 
 namespace gs {
@@ -35,8 +37,7 @@ Json machine_since(const MachineTotals& begin) {
 }  // namespace
 
 EvaluationJob::EvaluationJob(const Capture& capture, std::uint64_t step)
-    : views_(capture.view_indices(true)) {
-    if (views_.empty()) views_ = capture.view_indices(false);
+    : views_(scored_views(capture)) {
     result_.step = step;
 }
 
@@ -48,7 +49,7 @@ bool EvaluationJob::measure_next(const Measure& measure) {
 RunContext::RunContext(std::unique_ptr<Trainer> of, RunOptions how)
     : trainer(std::move(of)),
       options(std::move(how)),
-      record(trainer->capture().view_indices(false).size()),
+      record(trainable_views(trainer->capture()).size()),
       times(step()),
       saved_step(step()) {}
 
@@ -67,8 +68,8 @@ void RunContext::alarm(std::optional<std::string> text) {
 void RunContext::measure_aligned() {
     Evaluation& aligned = record.aligned;
     const Capture& capture = trainer->capture();
-    const std::vector<std::size_t> tests = capture.view_indices(true);
-    if (!trainer->settings().refine_poses || !trainer->finished() || tests.empty() ||
+    const std::vector<std::size_t> tests = scored_views(capture);
+    if (!trainer->settings().refine_poses || !trainer->finished() || !has_tests() ||
         aligned.step == step())
         return;
     try {

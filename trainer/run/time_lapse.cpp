@@ -16,6 +16,7 @@
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/paths/camera_json.h"
+#include "renderer/scene/lost_views.h"
 
 namespace gs {
 namespace {
@@ -151,9 +152,7 @@ Result<std::vector<LapseCamera>> choose_lapse_cameras(std::string_view names,
                                                       const Capture& capture) {
     std::vector<LapseCamera> out;
     if (names.empty()) {
-        auto photos = capture.view_indices(true);
-        if (photos.empty()) photos = capture.view_indices(false);
-        const View& first = capture.views[photos.front()];
+        const View& first = capture.views[scored_views(capture).front()];
         out.push_back({first.name, first.camera});
         out.insert(out.end(), saved.begin(), saved.end());
         return out;

@@ -10,6 +10,7 @@
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "trainer/density/snapshot.h"
+#include "trainer/loss/metrics.h"
 
 namespace gs::cli {
 namespace {
@@ -38,7 +39,7 @@ double time_steps(Trainer& trainer, std::size_t steps) {
 
 Result<std::vector<BatchTime>> time_batches(Trainer& trainer, std::span<const int> batches,
                                             std::size_t photos) {
-    const std::size_t most = trainer.capture().view_indices(false).size();
+    const std::size_t most = trainable_views(trainer.capture()).size();
     for (const int batch : batches)
         if (static_cast<std::size_t>(batch) > most)
             return fail(

@@ -14,6 +14,7 @@
 #include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
+#include "renderer/scene/lost_views.h"
 #include "trainer/loss/metrics.h"
 
 namespace gs::cli {
@@ -37,9 +38,7 @@ Result<Stands> stands_of(const std::string& views, Vec3d origin, const CommonArg
         GS_TRY(auto options, capture_options(CaptureArguments{}, common));
         options.origin = origin;
         GS_TRY(out.capture, load_with_progress(files, options));
-        auto indices = out.capture->view_indices(true);
-        if (indices.empty()) indices = out.capture->view_indices(false);
-        for (const std::size_t i : indices) {
+        for (const std::size_t i : scored_views(*out.capture)) {
             const View& view = out.capture->views[i];
             out.list.push_back({view.name, view.camera, view.photo.pixels() > 0 ? &view : nullptr});
         }

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -20,6 +21,7 @@
 #include "base/seconds.h"
 #include "base/try.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/scene/lost_views.h"
 #include "renderer/scene/near_plane.h"
 #include "renderer/scene/origin.h"
 #include "trainer/checkpoint.h"
@@ -81,14 +83,20 @@ LearnedLooks looks_of(const PathContents& scene, const Capture& capture) {
     return {};
 }
 
-/// Those given, or those that the run was trained from, as it read them.
+/// Those given, or those that the run was trained from, as it read them: also where they are now.
 Result<RunPhotos> photos_of(const EvalArguments& a, const fs::path& folder,
                             const CommonArguments& common) {
     CaptureArguments given = a.loading;
     given.background = a.picture.background;
     GS_TRY(const CaptureOptions here, capture_options(given, common));
-    if (!a.capture.empty()) return RunPhotos{a.capture, here};
     RunPhotos out = photos_of_run(folder, {}, here);
+    std::error_code ignored;
+    if (!a.capture.empty()) {
+        if (out.capture.empty() || fs::exists(out.capture, ignored))
+            return RunPhotos{a.capture, here};
+        log_info("{} is gone: {} is read as the run read it", out.capture, a.capture);
+        out.capture = a.capture;
+    }
     if (out.capture.empty())
         return fail(ErrorKind::usage, a.scene, "does not name its capture",
                     "name the photos: gausscope eval SCENE CAPTURE");
@@ -107,7 +115,11 @@ Result<std::vector<std::size_t>> views_of(const EvalArguments& a, const Capture&
     if (views.empty())
         return fail(ErrorKind::usage, path, "the capture has no test views",
                     "add --all, --test-every N or --test-views");
-    return views;
+    auto scored = without_blind(capture, views);
+    for (const std::size_t v : views)
+        if (!std::ranges::binary_search(scored, v))
+            log_warning("not scoring {}: {}", capture.views[v].name, kWhyBlind);
+    return scored;
 }
 
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {

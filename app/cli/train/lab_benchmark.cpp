@@ -10,6 +10,8 @@
 #include "app/lab/benchmark_log.h"
 #include "app/lab/capture_hashes.h"
 #include "base/try.h"
+#include "renderer/scene/lost_views.h"
+#include "trainer/loss/metrics.h"
 #include "trainer/run/run_files.h"
 #include "trainer/trainer.h"
 
@@ -43,8 +45,9 @@ Result<Json> about_benchmark(const Trainer& trainer, const std::string& capture_
     Json settings = settings_json(trainer.settings());
     settings.erase("seed");
     Json names = Json::array();
-    for (const std::size_t view : capture.view_indices(true))
-        names.push_back(capture.views[view].name);
+    if (!capture.view_indices(true).empty())
+        for (const std::size_t view : scored_views(capture))
+            names.push_back(capture.views[view].name);
     const Json machine = machine_json(-1);
     const Camera& camera = capture.views.front().camera;
     return Json{{"program", machine["program"]},
@@ -62,7 +65,7 @@ Result<Json> about_benchmark(const Trainer& trainer, const std::string& capture_
                 {"masked", hashes.masked},
                 {"points_hash", hashes.points},
                 {"cameras_hash", hashes.cameras},
-                {"trained_on", capture.view_indices(false).size()},
+                {"trained_on", trainable_views(capture).size()},
                 {"held_out", std::move(names)},
                 {"seed", static_cast<std::uint64_t>(trainer.settings().seed)},
                 {"settings", std::move(settings)}};

@@ -28,6 +28,9 @@ enum class ListedSplit {
     ignored
 };
 
+/// CaptureOptions::model of runs from before there was a choice: the one that was read then.
+inline constexpr const char* kFirstModel = "<first>";
+
 struct CaptureOptions {
     int downscale = 1;   ///< photos are shrunk by exactly this factor (area average); 0 = auto
                          ///< (longest side <= 1600)

@@ -167,8 +167,9 @@ CaptureFiles find_capture(const fs::path& path) {
 
 Result<CaptureSource> read_capture_source(const CaptureFiles& files, const std::string& model) {
     if (files.read == nullptr) return no_capture(files.path);
-    GS_TRY(CaptureSource source, files.read(files, model));
-    if (!model.empty() && source.model.empty()) return no_such_model(files.path, model, {});
+    const std::string wanted = model == kFirstModel ? first_model_in(files.models) : model;
+    GS_TRY(CaptureSource source, files.read(files, wanted));
+    if (!wanted.empty() && source.model.empty()) return no_such_model(files.path, wanted, {});
     note_models(source);
     if (source.list_folders.empty())
         source.list_folders = {source.root, source.photo_folder.parent_path()};

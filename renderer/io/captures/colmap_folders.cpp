@@ -102,8 +102,7 @@ std::vector<ColmapFolder> colmap_folders(const fs::path& path) {
     return std::move(search.found_);
 }
 
-std::string first_model_in(const fs::path& path) {
-    const auto folders = colmap_folders(path);
+std::string first_model_in(const std::vector<ColmapFolder>& folders) {
     if (folders.size() > 1)
         for (const char* name :
              {"sparse/0", "sparse", ".", "colmap/sparse/0", "sparse_txt/0", "sparse_txt"})

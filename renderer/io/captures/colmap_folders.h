@@ -21,7 +21,7 @@ std::vector<ColmapFolder> colmap_folders(const fs::path& path);
 
 /// The one of several models that was read before there was a choice; empty where there are none
 /// to choose from.
-std::string first_model_in(const fs::path& path);
+std::string first_model_in(const std::vector<ColmapFolder>& folders);
 
 struct ChosenModel {
     ColmapFolder model;
