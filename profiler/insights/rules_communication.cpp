@@ -47,8 +47,8 @@ std::string traffic_text(const Subject& s, const std::vector<Collective>& all) {
     return out;
 }
 
-/// What R23 reports: how long the process waits for a rank that is slower, beyond the rank that waits
-/// least [ms].
+/// What R23 reports: how long the process waits for a rank that is slower, beyond the rank that
+/// waits least [ms].
 double waiting_for_slow(const Subject& s) {
     if (s.traced().labels.rank < 0) return 0;
     gather_job(s);
