@@ -366,7 +366,9 @@ class Daemon(Node):
                              "--otlp-interval", "1", "--stacks=199", stderr=subprocess.PIPE)
         # In a container its numbers are others, and it is one process all the same.
         self.environment["SLURM_JOB_NAME"] = "a model"
-        self.train(prefix=["unshare", "--pid", "--kill-child", "--mount-proc"] if os.geteuid() == 0 else [])
+        container = ["unshare", "--pid", "--kill-child", "--mount-proc"]
+        allowed = subprocess.run([*container, "true"], stderr=subprocess.DEVNULL).returncode == 0
+        self.train(prefix=container if allowed else [])
         profile = address + "/debug/pprof/profile?seconds=5"
         self.assertEqual(get(profile)[0], 401)
         self.assertEqual(get(address + "/debug/pprof/profile?seconds=x", "sesame")[0], 400)
