@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <protozero/pbf_reader.hpp>
 #include <sstream>
@@ -395,7 +396,8 @@ TEST(StackSampler, TellsWhatAPythonProgramDid) {
 }
 
 TEST(StackSampler, NumbersAProcessInAContainerAsItDoesItself) {
-    if (::geteuid() != 0) GTEST_SKIP() << "only root may make a namespace of processes";
+    if (std::system("unshare --pid --fork --mount-proc true 2>/dev/null") != 0)
+        GTEST_SKIP() << "no namespace of processes may be made here";
     Sampled sampled = sample_program(
         {"unshare", "--pid", "--fork", "--mount-proc", GAUSSCOPE_STACK_PROGRAM, "0.2"});
     if (!sampled.refused.empty()) GTEST_SKIP() << sampled.refused;
