@@ -338,6 +338,66 @@ TEST(Stacks, PprofHoldsThemLeafFirst) {
                                               "blocked in futex<train<main< 1 0 100000000"));
 }
 
+// ---- programs whose stacks are known
+
+constexpr int kHz = 1999;  // no beat of what the programs do
+
+struct Sampled {
+    TraceStore store;
+    std::string refused;  ///< why nothing was sampled
+    std::vector<std::string> remarks;
+};
+
+Sampled sample_program(std::vector<std::string> words) {
+    Sampled out;
+    auto sampler = StackSampler::of_next_program({.hz = kHz});
+    if (!sampler) {
+        out.refused = sampler.error().text();
+        return out;
+    }
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    pid_t pid = -1;
+    EXPECT_EQ(::posix_spawnp(&pid, arguments[0], nullptr, nullptr, arguments.data(), environ), 0);
+    int status = 0;
+    while (::waitpid(pid, &status, WNOHANG) == 0) {
+        (*sampler)->take_into(out.store);
+        ::usleep(10'000);
+    }
+    EXPECT_EQ(status, 0);
+    (*sampler)->finish(out.store);
+    out.remarks = (*sampler)->remarks();
+    return out;
+}
+
+/// Times of all nodes of a function whose ancestors are there.
+struct Times {
+    std::int64_t cpu_ns = 0, blocked_ns = 0;
+    std::uint64_t samples = 0;
+    bool called_right = true;
+};
+Times times_of(const TraceStore& store, const StackProfile& profile, std::string_view function,
+               std::string_view caller) {
+    Times out;
+    for (const ProfileNode& node : profile.nodes()) {
+        if (&node == &profile.nodes()[0] || store.name(node.name) != function) continue;
+        out.cpu_ns += node.cpu_ns;
+        out.blocked_ns += node.blocked_ns;
+        out.samples += node.samples;
+        out.called_right &= store.name(profile.nodes()[node.parent].name) == caller;
+    }
+    return out;
+}
+
+/// Seven tenths, within two hundredths and what so few samples may be off by chance.
+void expect_seven_tenths(const Times& heavy, const Times& light) {
+    const double all = static_cast<double>(heavy.cpu_ns + light.cpu_ns);
+    const double count = static_cast<double>(heavy.samples + light.samples);
+    ASSERT_GT(count, 100);
+    EXPECT_NEAR(static_cast<double>(heavy.cpu_ns) / all, 0.7, 0.02 + 3 * std::sqrt(0.21 / count));
+}
+
 TEST(StackSampler, TellsWhatACppProgramDid) {
     const Sampled sampled = sample_program({GAUSSCOPE_STACK_PROGRAM, "0.8"});
     if (!sampled.refused.empty()) GTEST_SKIP() << sampled.refused;
