@@ -216,7 +216,7 @@ class Runs(Case):
         moved = capture.rename(self.folder / "moved")
         self.expect(0, "eval", out, moved, says="using sparse/0")
         self.expect(0, "eval", out, moved, says="6 photos")
-        script.write_text(f"wait-loaded\nopen {out} {moved}\nwait-loaded\nquit\n")
+        script.write_text(f"open {out} {moved}\nwait-loaded\nquit\n")
         self.expect(0, "view", "--headless", "--script", script, says="using sparse/0")
         self.expect(0, "train", moved, "--resume", out, "--steps", 7, says="using sparse/0")
         self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["model"], "sparse/0")

@@ -450,7 +450,7 @@ Snapshot fake_snapshot(const TraceStore& store, ViewMode mode) {
     s.trace = &store;
     s.recent = {"/data/captures/courtyard", "/data/runs/fox-2026-11-21-1", "/data/captures/fox",
                 "/data/splats/garden.ply"};
-    s.backend = "CPU (AVX-512, 16 threads)";
+    s.backend = "CPU (AVX3_SPR, 16 threads)";
     s.device = "Intel Xeon Platinum 8481C";
     s.process_bytes = 812'000'000;
     s.process_peak_bytes = 905'000'000;

@@ -18,12 +18,10 @@
 namespace gs::cli {
 namespace {
 
-constexpr double kStepLossLimit = 1e-5;  ///< relative
-/// Of the way the parameters went. Adam's first steps are as long for a gradient that is rounding
-/// alone as for any other, so a few parameters in a thousand may go another way.
-constexpr double kWayLimit = 2e-3;
+constexpr double kStepLossLimit = 1e-5;    ///< relative
+constexpr double kWayLimit = 2e-3;         ///< of the way the parameters went
 constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
-constexpr double kLooksLimit = 1e-3;       ///< of the way exposure and colour went, as kWayLimit
+constexpr double kLooksLimit = 1e-3;       ///< of moments, and of the way exposure and colour went
 constexpr double kMotionLimit = 1e-4;      ///< relative to the largest part
 
 /// What a case has besides its Gaussians.
@@ -201,19 +199,43 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     return out;
 }
 
-/// How far two ways from the same values end apart, over the way. Broken values stay broken.
-ComparisonRow way_of(const Trained& got, const Trained& truth) {
-    ComparisonRow way{"of the way", kWayLimit, Measure::l2};
-    for (int p = 0; p < truth.start.planes(); ++p)
+/// Adam's moments of plane `p` of row `i`: the first, and a gradient's size by the second.
+struct RowMoments {
+    double first, gradient;
+};
+RowMoments moments_of(const Trained& of, int p, std::size_t i) {
+    const auto planes = static_cast<std::size_t>(of.arrays.model.planes());
+    const float* at =
+        &of.arrays.adam.moments[(i / kBlock * planes + static_cast<std::size_t>(p)) * 2 * kBlock +
+                                i % kBlock];
+    return {at[0], std::sqrt(static_cast<double>(at[kBlock]))};
+}
+
+/// How far two ways from the same values end apart, over the way, and first moments beside the
+/// plane's largest gradient. Gradients below a thousandth of that are compared only by their
+/// moments: Adam's steps are as long for a sign that is rounding as for any. Broken values stay
+/// broken.
+std::vector<ComparisonRow> ways_of(const Trained& got, const Trained& truth) {
+    ComparisonRow way{"of the way", kWayLimit, Measure::l2}, moments{"moments", kLooksLimit};
+    for (int p = 0; p < truth.start.planes(); ++p) {
+        double largest = 0;
+        for (std::size_t i = 0; i < truth.start.count; ++i)
+            if (const double g = moments_of(truth, p, i).gradient; std::isfinite(g))
+                largest = std::max(largest, g);
         for (std::size_t i = 0; i < truth.start.count; ++i) {
             const double from = truth.start.at(p, i), a = truth.model.at(p, i),
                          b = got.model.at(p, i);
-            if (std::abs(from) < 1e30)
-                way.add(a - from, b - from);
-            else
+            const RowMoments m = moments_of(truth, p, i);
+            if (!(std::abs(from) < 1e30))
                 way.add(0, std::isnan(a) == std::isnan(b) ? 0 : HUGE_VAL);
+            else if (!(m.gradient > 0 && m.gradient < 1e-3 * largest))
+                way.add(a - from, b - from);
+            if (std::isfinite(m.first) && largest > 0 &&
+                truth.arrays.adam.last_step[i] == got.arrays.adam.last_step[i])
+                moments.add(m.first / largest, moments_of(got, p, i).first / largest);
         }
-    return way;
+    }
+    return {way, moments};
 }
 
 /// The learned looks of photos: their way, and first moments beside the largest. A camera's value
@@ -274,7 +296,7 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     const auto cpu = make_cpu_training();
     const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
     std::vector<ComparisonRow> rows = outcomes_of(got, truth);
-    rows.push_back(way_of(got, truth));
+    for (ComparisonRow& row : ways_of(got, truth)) rows.push_back(std::move(row));
     const DensityStatistics &a = truth.arrays.statistics, &b = got.arrays.statistics;
     const auto statistics = [&](const char* what, double limit, const auto& x, const auto& y) {
         rows.push_back(compare({what, limit, Measure::of_largest}, x, y));
