@@ -350,7 +350,7 @@ class Daemon(Node):
         asked = field(metrics["gausscope_otlp_requests"], "sum")
         self.assertEqual((field(asked, "aggregation_temporality"), field(asked, "is_monotonic")), ("2", "true"))
         wait_until("what became of requests", lambda: samples(
-            get(address + "/metrics")[1].decode(), "gausscope_otlp_requests_total").get('result="accepted"', 0) > 0)
+            get(address + "/metrics")[1].decode(), "gausscope_otlp_requests_total").get('signal="metrics",result="accepted"', 0) > 0)
         # Nothing is pushed that a scrape would not find.
         told = re.findall(r"^# TYPE (\S+) (\S+)", get(address + "/metrics")[1].decode(), re.M)
         pushed = set(collector.metrics()[0])
