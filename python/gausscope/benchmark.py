@@ -33,9 +33,9 @@ _SETS = {
     "NeRF-synthetic": "chair drums ficus hotdog lego materials mic ship",
 }
 _INDOOR = ("bonsai", "counter", "kitchen", "room")
-#: trainer: (command, profile of the rules that draw its Gaussians)
+#: Our training; a peer's command has the same names in braces (docs/benchmark.md).
 OURS = "{program} train {capture} -o {out} --overwrite --steps {steps} --seed {seed} {loading}"
-_PROFILES = ("tight", "gsplat", "inria")
+_PROFILES = ("tight", "gsplat", "inria")  # of the rules that draw a trainer's Gaussians
 
 
 class Scene(NamedTuple):
@@ -102,8 +102,8 @@ class _Gpu(threading.Thread):
 
     def _millijoules(self) -> Optional[int]:
         value = ctypes.c_ulonglong()
-        told = self.nvml is not None and self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.device, ctypes.byref(value)) == 0
-        return value.value if told else None
+        known = self.nvml is not None and self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.device, ctypes.byref(value)) == 0
+        return value.value if known else None
 
     def run(self):
         memory = (ctypes.c_ulonglong * 3)()  # total, free, used
@@ -140,11 +140,19 @@ def timed(command: list[str], log: pathlib.Path) -> dict:
 
 def splats_of(folder: pathlib.Path) -> pathlib.Path:
     """The newest splats that a run left, wherever its trainer puts them."""
-    found = sorted(folder.rglob("*.ply"), key=lambda path: (path.stat().st_mtime_ns, len(path.parts)))
-    found = [path for path in found if b"f_dc_0" in path.read_bytes()[:4096]]
-    if not found:
-        raise Error(f"{folder} has no splats", "failed", str(folder))
-    return found[-1]
+    for path in sorted(folder.rglob("*.ply"), key=lambda path: (path.stat().st_mtime_ns, len(path.parts)), reverse=True):
+        with open(path, "rb") as file:
+            if b"f_dc_0" in file.read(4096):
+                return path
+    raise Error(f"{folder} has no splats", "failed", str(folder))
+
+
+def sha256_of(file: pathlib.Path) -> str:
+    digest = hashlib.sha256()
+    with open(file, "rb") as stream:
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def score(splats: pathlib.Path, scene: Scene, capture: pathlib.Path, rules: str, profile: str, lpips=None) -> dict:
@@ -238,7 +246,7 @@ def run(job: pathlib.Path, command: str, profile: str, scene: Scene, seed: int, 
         return out
     splats = pathlib.Path(out["splats"])
     out.update(score(splats, scene, capture, a.rules, profile, lpips), profile=profile,
-               sha256=hashlib.sha256(splats.read_bytes()).hexdigest(), command=shlex.join(words), folder=str(job),
+               sha256=sha256_of(splats), command=shlex.join(words), folder=str(job),
                scene=scene.name, set=scene.set, seed=seed, machine=platform.node(), **{"as": a.rules})
     done.write_text(json.dumps(out, indent=1))
     return out
@@ -296,7 +304,7 @@ def check(file: pathlib.Path) -> list[str]:
         what = f"{one['scene']}, {one['trainer']}, seed {one['seed']}"
         seeds[one["scene"], one["trainer"]].add(one["seed"])
         splats = pathlib.Path(one["splats"])
-        if not splats.is_file() or hashlib.sha256(splats.read_bytes()).hexdigest() != one["sha256"]:
+        if not splats.is_file() or sha256_of(splats) != one["sha256"]:
             wrong.append(f"{what}: {splats} is not the file that was scored")
         if one["as"] != content["as"] or one["machine"] != content["runs"][0]["machine"]:
             wrong.append(f"{what}: scored by other rules or run on another machine than the rest")

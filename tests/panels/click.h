@@ -14,8 +14,10 @@ namespace gs::test {
 
 class Click : public testing::Test {
   protected:
-    Click() : table(fake_table()), commands(table) {
-        fill_store(store, 30, 5'000'000'000'000);
+    /// `width`, `height`: of the display.
+    explicit Click(float width = 500, float height = 700, int iterations = 30)
+        : ui(width, height), table(fake_table()), commands(table) {
+        fill_store(store, iterations, 5'000'000'000'000);
         snapshot = fake_snapshot(store, ViewMode::color);
         snapshot.view.frusta = false;
         snapshot.frame_texture = 1;
@@ -50,7 +52,7 @@ class Click : public testing::Test {
                            [&](const auto& g) { return g.first == name; });
     }
 
-    Headless ui{500, 700};
+    Headless ui;
     TraceStore store;
     std::vector<CommandInfo> table;
     Commands commands;

@@ -8,8 +8,7 @@
 #include "panels/quit_question.h"
 #include "panels/widgets/keys.h"
 #include "panels/workspace.h"
-#include "tests/panels/fake_snapshot.h"
-#include "tests/panels/headless.h"
+#include "tests/panels/click.h"
 
 namespace gs::test {
 namespace {
@@ -128,21 +127,10 @@ TEST_F(TheQuitQuestion, EnterPressesTheButtonWithTheFocus) {
     EXPECT_NE(given[0].second, (std::vector<std::string>{"save"}));
 }
 
-class TheImportDialog : public testing::Test {
+class TheImportDialog : public Click {
   protected:
-    TheImportDialog() : table(fake_table()), commands(table), snapshot(fake_snapshot(store)) {
-        put_import(snapshot);
-    }
-    static bool has(const Given& given, const std::string& name) {
-        return std::any_of(given.begin(), given.end(),
-                           [&](const auto& g) { return g.first == name; });
-    }
+    TheImportDialog() { put_import(snapshot); }
 
-    Headless ui{500, 700};
-    TraceStore store;
-    std::vector<CommandInfo> table;
-    Commands commands;
-    Snapshot snapshot;
     Workspace workspace;
     Given given;
     const std::function<void()> draw = [this] {

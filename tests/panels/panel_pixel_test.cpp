@@ -10,26 +10,15 @@
 #include "panels/scene/pixel_panel.h"
 #include "panels/viewport/overlay_parts.h"
 #include "panels/viewport/viewport.h"
+#include "tests/panels/click.h"
 #include "tests/panels/fake_inspection.h"
-#include "tests/panels/fake_snapshot.h"
-#include "tests/panels/headless.h"
 
 namespace gs::test {
 namespace {
 
-class Pixels : public testing::Test {
+class Pixels : public Click {
   protected:
-    Pixels() : table(fake_table()), commands(table) {
-        fill_store(store, 3, 5'000'000'000'000);
-        snapshot = fake_snapshot(store, ViewMode::color);
-        snapshot.view.frusta = false;
-        snapshot.frame_texture = 1;
-    }
-    /// Draws the panel in a window of the display's size.
-    template <class Panel>
-    auto alone(Panel& panel) {
-        return [this, &panel] { draw_alone(panel, snapshot, commands); };
-    }
+    Pixels() : Click(460, 1100, 3) {}
     void mark(std::uint64_t row) {
         PixelInspection now = *snapshot.inspection;
         now.marked = row;
@@ -45,12 +34,6 @@ class Pixels : public testing::Test {
                                         [&](const auto& g) { return g.first == name; });
         return found == given.end() ? nullptr : &found->second;
     }
-
-    Headless ui{460, 1100};
-    TraceStore store;
-    std::vector<CommandInfo> table;
-    Commands commands;
-    Snapshot snapshot;
 };
 
 TEST_F(Pixels, EverythingIsACommand) {

@@ -122,8 +122,8 @@ inline TraceBatch first_batch(const Program& program) {
 
 /// Hands the program to the store in pieces; ranges in their order, the rest displaced by up to
 /// `window`.
-inline TraceStore told(const Program& program, std::uint64_t seed, std::size_t window,
-                       std::size_t pieces, TraceStoreOptions options = {.warm_up = 0}) {
+inline TraceStore store_of(const Program& program, std::uint64_t seed, std::size_t window,
+                           std::size_t pieces, TraceStoreOptions options = {.warm_up = 0}) {
     TraceStore store(options);
     store.ingest(first_batch(program));
     std::vector<GpuWorkEvent> works;

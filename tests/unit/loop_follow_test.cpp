@@ -15,7 +15,7 @@ using test::TraceMaker;
 const std::vector<std::string> kTurn{"alpha", "beta", "gamma"};
 
 /// What an IterationFollower reports in all its looks, in any loop.
-struct Told {
+struct Reported {
     std::map<std::string, std::vector<Iteration>> by_name;
 
     void look(IterationFollower& follower, const TraceStore& store, std::int64_t until_ns,
@@ -41,8 +41,8 @@ struct Told {
     }
 };
 
-Told told_live(Program& program, TraceStore& store) {
-    Told out;
+Reported reported_live(Program& program, TraceStore& store) {
+    Reported out;
     IterationFollower follower(0);
     std::int64_t now = 0;
     program.into(
@@ -58,9 +58,9 @@ TEST(Following, CountsTwoThreadsThatDoTheSameAsOne) {
             for (const std::uint32_t thread : {2u, 3u})
                 for (const std::string& name : kTurn) program.op(name, 1, 0.5, thread);
         TraceStore store;
-        const Told told = told_live(program, store);
-        EXPECT_NEAR(static_cast<double>(told.all().size()), 200, 1) << seed;
-        told.expect_each_moment_once();
+        const Reported reported = reported_live(program, store);
+        EXPECT_NEAR(static_cast<double>(reported.all().size()), 200, 1) << seed;
+        reported.expect_each_moment_once();
         EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), 200, 1) << seed;
     }
 }
@@ -73,9 +73,9 @@ TEST(Following, GoesOnWithTheNextThread) {
             for (const std::string& name : kTurn) program.op(name, 1, 0.2, thread);
     }
     TraceStore store;
-    const Told told = told_live(program, store);
-    EXPECT_NEAR(static_cast<double>(told.all().size()), 199, 2);
-    told.expect_each_moment_once();
+    const Reported reported = reported_live(program, store);
+    EXPECT_NEAR(static_cast<double>(reported.all().size()), 199, 2);
+    reported.expect_each_moment_once();
     EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), 199, 2);
 }
 
@@ -84,9 +84,9 @@ TEST(Following, TellsTheLoopBeforeThisOneToo) {
     for (int i = 0; i < 15; ++i) program.ops({"compile", "autotune"});
     for (int i = 0; i < 200; ++i) program.ops(kTurn);
     TraceStore store;
-    const Told told = told_live(program, store);
-    EXPECT_NEAR(static_cast<double>(told.all().size()), 215, 2);
-    told.expect_each_moment_once();
+    const Reported reported = reported_live(program, store);
+    EXPECT_NEAR(static_cast<double>(reported.all().size()), 215, 2);
+    reported.expect_each_moment_once();
 }
 
 /// A kernel each turn could be the loop as well, long before the ranges say that they are.
@@ -95,7 +95,7 @@ TEST(Following, WaitsForTheLoopOfSlowRanges) {
     for (const bool ranges_later : {false, true}) {
         TraceMaker maker;
         TraceStore store;
-        Told told;
+        Reported reported;
         IterationFollower follower(0);
         for (int turn = 0; turn < 90; ++turn) {
             const double begin = kTurnNeedsUs * turn;
@@ -108,12 +108,12 @@ TEST(Following, WaitsForTheLoopOfSlowRanges) {
                                 begin + 3e5 * static_cast<double>(i) + 2.9e5);
             maker.into(store);
             const auto end_ns = static_cast<std::int64_t>(1e3 * (begin + kTurnNeedsUs));
-            told.look(follower, store, end_ns, turn == 89);
+            reported.look(follower, store, end_ns, turn == 89);
         }
-        told.expect_each_moment_once();
-        EXPECT_NEAR(static_cast<double>(told.all().size()), 88, 2);
-        EXPECT_EQ(told.by_name.size(), ranges_later ? 2u : 1u);
-        EXPECT_TRUE(told.by_name.contains("alpha"));
+        reported.expect_each_moment_once();
+        EXPECT_NEAR(static_cast<double>(reported.all().size()), 88, 2);
+        EXPECT_EQ(reported.by_name.size(), ranges_later ? 2u : 1u);
+        EXPECT_TRUE(reported.by_name.contains("alpha"));
     }
 }
 
@@ -122,12 +122,12 @@ TEST(Following, TwoRangesWithTheNameOfAStepAreNoLoop) {
     for (int i = 0; i < 2; ++i) program.op("step");
     for (int i = 0; i < 200; ++i) program.ops(kTurn);
     TraceStore store;
-    told_live(program, store);
+    reported_live(program, store);
     EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), 200, 1);
 }
 
 /// Ranges named like steps, then a loop without such names; `turns_after`: and the steps again.
-void expect_after_warm_up(int steps, int turns, int steps_after, double told) {
+void expect_after_warm_up(int steps, int turns, int steps_after, double expected) {
     Program program(1);
     const auto step = [&] {
         program.op("step", 1, 0.2, Program::kMain, [&] { program.ops(kTurn); });
@@ -136,11 +136,11 @@ void expect_after_warm_up(int steps, int turns, int steps_after, double told) {
     for (int i = 0; i < turns; ++i) program.ops(kTurn);
     for (int i = 0; i < steps_after; ++i) step();
     TraceStore store;
-    const Told live = told_live(program, store);
-    EXPECT_NEAR(static_cast<double>(live.all().size()), told, 1) << steps << " " << turns;
+    const Reported live = reported_live(program, store);
+    EXPECT_NEAR(static_cast<double>(live.all().size()), expected, 1) << steps << " " << turns;
     live.expect_each_moment_once();
-    if (steps_after > 0) told = steps + steps_after;
-    EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), told, 1);
+    if (steps_after > 0) expected = steps + steps_after;
+    EXPECT_NEAR(static_cast<double>(find_iterations(store, 0).items.size()), expected, 1);
     EXPECT_EQ(find_iterations(store, 0).name == "step", steps_after > 0);
 }
 
@@ -164,8 +164,8 @@ TEST(Following, AThreadThatTrainsHasALaneAmongManyShortOnes) {
             program.clock(2) += 100;
     }
     TraceStore store;
-    const Told told = told_live(program, store);
-    const std::vector<Iteration> all = told.all();
+    const Reported reported = reported_live(program, store);
+    const std::vector<Iteration> all = reported.all();
     const auto turns =
         std::count_if(all.begin(), all.end(), [](const auto& i) { return i.milliseconds() > 40; });
     EXPECT_NEAR(static_cast<double>(turns), 348, 2);
@@ -174,7 +174,7 @@ TEST(Following, AThreadThatTrainsHasALaneAmongManyShortOnes) {
 TEST(Following, LeavesLostTimeOut) {
     TraceMaker maker;
     TraceStore store;
-    Told told;
+    Reported reported;
     IterationFollower follower(0);
     for (int batch = 0; batch < 20; ++batch) {
         maker.batch.spans.clear();
@@ -185,9 +185,9 @@ TEST(Following, LeavesLostTimeOut) {
         maker.batch.read_ns = 30'000'000ll * (batch + 1);
         if (batch == 13) maker.batch.loss.lapped = 30;
         if (batch != 12) maker.into(store);
-        told.look(follower, store, maker.batch.read_ns, batch == 19);
+        reported.look(follower, store, maker.batch.read_ns, batch == 19);
     }
-    const std::vector<Iteration> all = told.all();
+    const std::vector<Iteration> all = reported.all();
     EXPECT_NEAR(static_cast<double>(all.size()), 188, 2);
     for (const Iteration& i : all) EXPECT_LT(i.milliseconds(), 4);
 }
@@ -200,13 +200,13 @@ TEST(Following, CountsNoTurnAcrossAnEnd) {
         program.rest(5000);
     }
     TraceStore store;
-    Told told;
+    Reported reported;
     IterationFollower follower(0);
     program.into(
-        store, [&](std::int64_t end) { told.look(follower, store, end, true); }, 300);
-    for (const Iteration& i : told.all()) EXPECT_LT(i.milliseconds(), 10);
-    told.expect_each_moment_once();
-    EXPECT_NEAR(static_cast<double>(told.all().size()), 200, 1);
+        store, [&](std::int64_t end) { reported.look(follower, store, end, true); }, 300);
+    for (const Iteration& i : reported.all()) EXPECT_LT(i.milliseconds(), 10);
+    reported.expect_each_moment_once();
+    EXPECT_NEAR(static_cast<double>(reported.all().size()), 200, 1);
 }
 
 /// What it was found from is given back.

@@ -24,7 +24,7 @@ TEST(GpuStore, AgreesWithTheModelInAnyOrder) {
         const Program program(seed, 60);
         for (const std::size_t window :
              {std::size_t{1}, std::size_t{10}, std::size_t{200}, std::size_t{100'000}}) {
-            const TraceStore store = told(program, seed, window, 1 + seed * 7);
+            const TraceStore store = store_of(program, seed, window, 1 + seed * 7);
             expect_as_in(program, store);
             expect_frames_as_in(program, store);
             if (HasFatalFailure()) return;
@@ -40,7 +40,7 @@ TEST(GpuStore, ForgettingKeepsDetailsWithTheirSpans) {
         call_of[launch.call.correlation] = launch.call.begin_ns;
         for (const GpuWorkEvent& w : launch.works) correlations[w.begin_ns].insert(w.correlation);
     }
-    const TraceStore store = told(program, 3, 50, 200, {.max_spans = 5000, .warm_up = 0});
+    const TraceStore store = store_of(program, 3, 50, 200, {.max_spans = 5000, .warm_up = 0});
     EXPECT_LE(store.span_count(), 5000u);
     EXPECT_GT(store.timeline().forgotten(), 10'000u);
     expect_rows_in_order(store);

@@ -28,10 +28,10 @@ inline constexpr float kSurfaceOpacity = 0.7f;  ///< first opacity of surface-al
 inline constexpr float kSurfaceScale =
     0.55f;  ///< of its size within the surface, x FirstLook::scale
 inline constexpr float kSurfaceFlatness = 0.05f;  ///< its thickness, of that size
-/// One Gaussian per finite point, in Morton order, of more than `most` that many at even steps:
-/// isotropic with the root mean squared distance to
+/// One Gaussian per finite point, in Morton order: isotropic with the root mean squared distance to
 /// the three nearest neighbours as standard deviation, times `look.scale`, and the point's colour.
-/// Points at the same place get a small size, not zero. Errors: no usable point.
+/// Points at the same place get a small size, not zero. Where there are more than `most` points,
+/// that many are used, at even steps along the order. Errors: no usable point.
 Result<GaussianModel> gaussians_from_points(const Capture& capture, int sh_degree, std::size_t most,
                                             const FirstLook& look = {});
 

@@ -211,10 +211,10 @@ RowMoments moments_of(const Trained& of, int p, std::size_t i) {
     return {at[0], std::sqrt(static_cast<double>(at[kBlock]))};
 }
 
-/// How far two ways from the same values end apart, over the way, and first moments beside the
-/// plane's largest gradient. Gradients below a thousandth of that are compared only by their
-/// moments: Adam's steps are as long for a sign that is rounding as for any. Broken values stay
-/// broken.
+/// How far two ways from the same values end apart, over the way, and first moments of rows last
+/// updated at the same step beside the plane's largest gradient. Gradients below a thousandth of
+/// that are compared only so: Adam's steps are as long for a sign that is rounding as for any.
+/// Broken values stay broken.
 std::vector<ComparisonRow> ways_of(const Trained& got, const Trained& truth) {
     ComparisonRow way{"of the way", kWayLimit, Measure::l2}, moments{"moments", kLooksLimit};
     for (int p = 0; p < truth.start.planes(); ++p) {
