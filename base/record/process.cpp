@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 
@@ -108,7 +109,11 @@ bool only_these_threads_are_left(unsigned threads) noexcept {
     struct stat tasks {};
     // Two links are the folder's own; the first thread counts until the process ends.
     if (::stat("/proc/self/task", &tasks) != 0 || tasks.st_nlink != 2 + 1 + threads) return false;
-    return process_stat(0).state == 'Z';
+    // A thread that has ended runs no file, though this one does. Opening its /proc/.../stat would
+    // tell the same, at the risk of a number that the program takes meanwhile.
+    char none[1];
+    return ::readlink("/proc/self/exe", none, sizeof none) < 0 && errno == ENOENT &&
+           ::readlink("/proc/thread-self/exe", none, sizeof none) > 0;
 }
 
 }  // namespace gs

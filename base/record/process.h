@@ -29,7 +29,7 @@ struct ProcessStat {
 ProcessStat process_stat(std::uint32_t pid) noexcept;
 
 /// Whether this process would have ended but for `threads` of its threads: its main called
-/// pthread_exit(), and all others have ended.
+/// pthread_exit(), and all others have ended. Opens no file.
 bool only_these_threads_are_left(unsigned threads) noexcept;
 
 }  // namespace gs
