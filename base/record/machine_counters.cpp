@@ -1,7 +1,6 @@
 #include "base/record/machine_counters.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/record/process.h"
 #include "base/record/ring.h"
 #include "base/record/scope.h"
 
@@ -21,17 +21,6 @@ namespace {
 
 constexpr std::uint64_t kFirstPause = 60'000'000, kLongestPause = 1'000'000'000;  // ns
 constexpr std::size_t kMostThreads = 256;
-
-/// The beginning of a file, zero-terminated; false when it cannot be read.
-template <std::size_t kBytes>
-bool read_file(const char* path, char (&text)[kBytes]) {
-    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    const ssize_t got = ::read(fd, text, kBytes - 1);
-    ::close(fd);
-    text[std::max<ssize_t>(got, 0)] = '\0';
-    return got > 0;
-}
 
 /// What a thread has done since it began, ns.
 struct ThreadTime {
@@ -43,8 +32,8 @@ double clock_ghz() {
     char path[96], text[2048];
     std::snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
                   ::sched_getcpu());
-    if (read_file(path, text)) return 1e-6 * std::atof(text);
-    if (!read_file("/proc/cpuinfo", text)) return 0;
+    if (detail::read_small(path, text, sizeof text) > 0) return 1e-6 * std::atof(text);
+    if (detail::read_small("/proc/cpuinfo", text, sizeof text) == 0) return 0;
     const char* line = std::strstr(text, "cpu MHz");
     const char* colon = line == nullptr ? nullptr : std::strchr(line, ':');
     return colon == nullptr ? 0 : 1e-3 * std::atof(colon + 1);
@@ -52,7 +41,7 @@ double clock_ghz() {
 
 double resident_mib() {
     char text[128];
-    if (!read_file("/proc/self/statm", text)) return 0;
+    if (detail::read_small("/proc/self/statm", text, sizeof text) == 0) return 0;
     const char* const after = std::strchr(text, ' ');  // sizes in pages: all, resident, ...
     return after == nullptr
                ? 0
@@ -97,7 +86,7 @@ class MachineCounters {
         if (::sched_getaffinity(0, sizeof may_use, &may_use) == 0)
             record_counter(cpus_name_, CPU_COUNT(&may_use));
         char text[64];
-        if (read_file("/proc/loadavg", text))
+        if (detail::read_small("/proc/loadavg", text, sizeof text) > 0)
             record_counter(load_name_, totals_.load = std::atof(text));
         if (const double mib = resident_mib(); mib > 0) record_counter(resident_name_, mib);
         if (const double ghz = clock_ghz(); ghz > 0)
@@ -120,7 +109,9 @@ class MachineCounters {
             char path[64], text[96];
             const auto tid = static_cast<std::uint32_t>(std::strtoul(entry->d_name, nullptr, 10));
             std::snprintf(path, sizeof path, "/proc/self/task/%u/schedstat", tid);
-            if (tid == 0 || count == kMostThreads || !read_file(path, text)) continue;
+            if (tid == 0 || count == kMostThreads ||
+                detail::read_small(path, text, sizeof text) == 0)
+                continue;
             char* after = nullptr;
             ThreadTime& one = now[count++];
             one.tid = tid;

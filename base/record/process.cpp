@@ -11,20 +11,6 @@
 namespace gs::detail {
 namespace {
 
-/// Reads the beginning of a file of /proc; the number of bytes read. No stdio: it would allocate,
-/// and a thread of ours in a strange program has no heap yet.
-std::size_t read_small(const char* path, char* out, std::size_t capacity) {
-    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return 0;
-    std::size_t bytes = 0;
-    for (ssize_t n = 1;
-         n > 0 && bytes<capacity - 1; bytes += n> 0 ? static_cast<std::size_t>(n) : 0)
-        n = ::read(fd, out + bytes, capacity - 1 - bytes);
-    ::close(fd);
-    out[bytes] = '\0';
-    return bytes;
-}
-
 /// Whether the first line that begins with "flags" has both words.
 [[maybe_unused]] bool file_contains_flags(const char* path, const char* first, const char* second) {
     static char text[16384];
@@ -51,6 +37,18 @@ bool program_name(char* out, std::size_t capacity) {
 }
 
 }  // namespace
+
+std::size_t read_small(const char* path, char* out, std::size_t capacity) {
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return 0;
+    std::size_t bytes = 0;
+    for (ssize_t n = 1;
+         n > 0 && bytes<capacity - 1; bytes += n> 0 ? static_cast<std::size_t>(n) : 0)
+        n = ::read(fd, out + bytes, capacity - 1 - bytes);
+    ::close(fd);
+    out[bytes] = '\0';
+    return bytes;
+}
 
 bool has_invariant_counter() {
 #if defined(__x86_64__)

@@ -2,11 +2,16 @@
 // recorder starts), and what those who watch others ask.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "base/record/abi.h"
 
 namespace gs::detail {
+
+/// Reads the beginning of a file of /proc, zero-terminated; the number of bytes read. No stdio: it
+/// would allocate, and a thread of ours in a strange program has no heap yet.
+std::size_t read_small(const char* path, char* out, std::size_t capacity);
 
 /// True when the counter that read_ticks() reads runs at one rate on every core, always: on x86
 /// what /proc/cpuinfo promises (constant_tsc and nonstop_tsc), on ARM what the architecture does.
