@@ -316,7 +316,7 @@ class Daemon(Node):
         # The store is full once it has seen as many records as fit; then nothing may grow.
         wait_until("a full store", lambda: figures()[1] > 15_000)
         full, records = figures()
-        wait_until("twice as much", lambda: figures()[1] > records + 25_000)
+        wait_until("twice as much", lambda: figures()[1] > records + 15_000)
         self.assertLess(figures()[0], full * 1.15 + 4e6)
 
     def test_metrics_are_pushed_to_a_collector(self):
