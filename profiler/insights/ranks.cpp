@@ -29,7 +29,8 @@ Iterations iterations_of(const TraceStore& store, std::uint32_t process,
 void take_traffic(const TraceStore& store, const Iterations& its, RankLoad& out) {
     Intervals inside;
     for (const Iteration& i : its.items) append(inside, {i.begin_ns, i.end_ns});
-    const auto all = collectives(store, its.process);
+    const auto all =
+        collectives(store, its.process, {its.items.front().begin_ns, its.items.back().end_ns});
     for (const Collective& c : all[its.process]) {
         const Interval at{c.begin_ns, c.end_ns};
         if (c.bytes == 0 || length_within(inside, at) == 0) continue;
