@@ -115,23 +115,24 @@ Result<bool> ScriptRunner::ready(StudioState& state) {
 
 Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& state) {
     const TrainingStatus& training = state.training;
-    if (line.name == "wait-frame")
-        return state.ui_frames >= frames_at_wait_ + 2 && state.frame &&
-               state.frame->request >= state.request_serial;
-    if (line.name == "wait-loaded") {
+    const bool drawn = state.ui_frames >= frames_at_wait_ + 2;
+    if (line.name == "wait-frame" && state.scene)
+        return drawn && state.frame && state.frame->request >= state.request_serial;
+    if (line.name == "wait-loaded" || line.name == "wait-frame") {
         if (training.state == RunState::loading || state.work.reading_traces) return false;
-        if (training.state == RunState::empty && state.work.any_trace) return true;
+        // A trace without a scene has no picture to wait for.
+        if (training.state == RunState::empty && state.work.any_trace)
+            return line.name == "wait-loaded" || drawn;
         if (training.state == RunState::empty || training.state == RunState::failed)
             return fail(ErrorKind::usage, "",
                         !training.message.empty()           ? training.message
                         : !state.work.trace_problem.empty() ? state.work.trace_problem
                                                             : "nothing is being loaded");
-        return true;
+        return line.name == "wait-loaded";
     }
     // Panels begin to work, and show what came of it, in their next frames.
     if (line.name == "wait-idle")
-        return !state.work.any() && state.ui_frames >= frames_at_wait_ + 2 &&
-               state.ui_frames >= state.work.last_frame + 2 &&
+        return !state.work.any() && drawn && state.ui_frames >= state.work.last_frame + 2 &&
                training.state != RunState::loading && training.state != RunState::training &&
                !state.status.evaluating && state.activities.empty();
     const double number = std::stod(line.arguments[0]);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -16,8 +17,10 @@ constexpr std::int64_t kAfter = 1'000'000'000;
 
 double mean_of(const CounterSeries& series, std::int64_t begin, std::int64_t end) {
     double sum = 0, count = 0;
-    for (const CounterPoint& p : series.points.view())
-        if (begin < p.time_ns && p.time_ns <= end + kAfter) sum += p.value, ++count;
+    const auto points = series.points.view();
+    for (auto p = std::ranges::upper_bound(points, begin, {}, &CounterPoint::time_ns);
+         p != points.end() && p->time_ns <= end + kAfter; ++p)
+        sum += p->value, ++count;
     return count > 0 ? sum / count : MachineUse::kNotTold;
 }
 

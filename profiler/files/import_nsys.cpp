@@ -194,7 +194,7 @@ class NsysReader {
                        [&](const SqliteTable& row, Times at) {
                            const std::int64_t thread = row.whole_or(2, 0);
                            const std::string_view call = without_version(string(row.whole(3)));
-                           pids_.insert(pid_of(thread));
+                           threads_.insert(thread);
                            out_.add(pid_of(thread), &TraceBatch::api_calls,
                                     {at.begin, at.end, row.small(4), tid_of(thread),
                                      out_.name(call), row.small(5), !call.starts_with("cuda")});
@@ -322,7 +322,7 @@ class NsysReader {
             const auto found = taken.find(of);
             if (found == taken.end() || stack.empty()) return;
             const auto [at, thread] = found->second;
-            pids_.insert(pid_of(thread));
+            threads_.insert(thread);
             SampleEvent sample;
             sample.time_ns = at;
             sample.weight_ns = period;
@@ -347,10 +347,12 @@ class NsysReader {
     }
 
     void name_threads() {
+        for (const std::int64_t thread : threads_) pids_.insert(pid_of(thread));
         each("ThreadNames", {"globalTid", "nameId"}, [&](const SqliteTable& row) {
-            const auto found = tracks_.find(row.whole_or(0, -1));
-            if (found != tracks_.end() && found->second != kNoTrack)
-                out_.info(found->second).name = string(row.whole(1));
+            const std::int64_t thread = row.whole_or(0, -1);
+            if (!threads_.contains(thread) && !tracks_.contains(thread)) return;
+            if (const std::uint32_t named = track(thread); named != kNoTrack)
+                out_.info(named).name = string(row.whole(1));
         });
     }
 
@@ -364,13 +366,35 @@ class NsysReader {
             const std::string& name = names[pid];
             process.batch.process_name = name.empty() ? fmt::format("process {}", pid) : name;
         }
+        describe_gpus();
+    }
+    /// A process numbers the GPUs that CUDA_VISIBLE_DEVICES lets it see; cuDevice is another's
+    /// number, for exports without the table that joins them.
+    void describe_gpus() {
+        std::map<std::int64_t, GpuDeviceEvent> gpus;  // by id
+        std::set<std::uint32_t> joined;
         each("TARGET_INFO_GPU",
              {"cuDevice", "id", "name", "uuid", "computeMajor", "computeMinor", "smCount",
               "maxWarpsPerSm", "maxBlocksPerSm", "maxRegistersPerSm", "maxShmemPerSm",
               "maxShmemPerBlock", "l2CacheSize", "clockRate", "totalMemory"},
-             [&](const SqliteTable& row) { describe_gpu(row); });
+             [&](const SqliteTable& row) { gpus.try_emplace(row.whole_or(1, -1), gpu_of(row)); });
+        each("TARGET_INFO_CUDA_DEVICE", {"gpuId", "cudaId", "pid", "numMultiprocessors"},
+             [&](const SqliteTable& row) {
+                 const auto found = gpus.find(row.whole_or(0, -1));
+                 const std::uint32_t pid = row.small(2);
+                 if (found == gpus.end() || !row.whole(1) || !gpu_pids_.contains(pid)) return;
+                 GpuDeviceEvent gpu = found->second;
+                 gpu.device = row.small(1);
+                 if (const std::uint32_t of_slice = row.small(3); of_slice > 0 && of_slice < 4096)
+                     gpu.multiprocessors = static_cast<int>(of_slice);
+                 joined.insert(pid);
+                 out_.process(pid).batch.devices.push_back(std::move(gpu));
+             });
+        for (const std::uint32_t pid : gpu_pids_)
+            for (const auto& [id, gpu] : gpus)
+                if (!joined.contains(pid)) out_.process(pid).batch.devices.push_back(gpu);
     }
-    void describe_gpu(const SqliteTable& row) {
+    static GpuDeviceEvent gpu_of(const SqliteTable& row) {
         const auto number = [&](int column) {
             return static_cast<int>(std::min<std::uint32_t>(row.small(column), 1u << 20));
         };
@@ -390,7 +414,7 @@ class NsysReader {
         gpu.clock_khz =
             static_cast<int>(std::clamp<std::int64_t>(row.whole_or(13, 0) / 1000, 0, 1 << 30));
         gpu.memory_bytes = large(row, 14);
-        for (const std::uint32_t pid : gpu_pids_) out_.process(pid).batch.devices.push_back(gpu);
+        return gpu;
     }
 
     /// Tables of events that nothing here reads.
@@ -417,6 +441,7 @@ class NsysReader {
     std::unordered_map<std::int64_t, std::uint32_t> tracks_;  // by globalTid; -1 - pid: overlapping
     std::map<std::pair<std::uint32_t, std::int64_t>, std::string> domains_;  // by pid, number
     std::map<std::tuple<std::uint32_t, std::int64_t, std::int64_t>, std::string> categories_;
+    std::set<std::int64_t> threads_;  // with calls or samples, by globalTid
     std::set<std::uint32_t> pids_, gpu_pids_;
     std::set<std::string> read_;
 };

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "profiler/analysis/activity.h"
 #include "profiler/analysis/collectives.h"
 #include "profiler/analysis/compare.h"
 #include "profiler/analysis/own_time.h"
@@ -29,7 +30,8 @@ Iterations iterations_of(const TraceStore& store, std::uint32_t process,
 void take_traffic(const TraceStore& store, const Iterations& its, RankLoad& out) {
     Intervals inside;
     for (const Iteration& i : its.items) append(inside, {i.begin_ns, i.end_ns});
-    const auto all = collectives(store, its.process);
+    const auto all =
+        collectives(store, its.process, {its.items.front().begin_ns, its.items.back().end_ns});
     for (const Collective& c : all[its.process]) {
         const Interval at{c.begin_ns, c.end_ns};
         if (c.bytes == 0 || length_within(inside, at) == 0) continue;
@@ -48,14 +50,17 @@ RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOp
     out.track = its.track;
     const OwnTimes times = own_times(store, its);
     out.communicates = times.communicates;
-    const std::vector<Breakdown> breakdowns = break_down(store, its);
+    const ProcessActivity activity =
+        activity_of(store, process, its.items.front().begin_ns, its.items.back().end_ns);
     std::vector<double> walls, exposed, kernels;
     for (std::size_t i = 0; i < its.items.size(); ++i) {
         const OwnTime& time = times.items[i];
+        const Interval whole{its.items[i].begin_ns, its.items[i].end_ns};
         out.own.push_back(time.own_ms());
         walls.push_back(time.wall_ms);
         exposed.push_back(time.exposed_ms);
-        kernels.push_back(breakdowns[i].kernel_ms - (times.on_gpu ? time.exposed_ms : 0));
+        kernels.push_back(1e-6 * static_cast<double>(length_within(activity.kernels, whole)) -
+                          (times.on_gpu ? time.exposed_ms : 0));
         if (its.items[i].milliseconds() > out.slowest.milliseconds()) out.slowest = its.items[i];
     }
     out.own_ms = median_of(out.own);

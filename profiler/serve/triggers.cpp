@@ -43,8 +43,8 @@ std::vector<Trigger> Triggers::look(const TraceStore& store, std::span<const New
     return out;
 }
 
-/// Those that waited longest first; a job at once, so that what its ranks ask of each other is
-/// gathered once.
+/// Those that waited longest first; the ranks of a job at once, named or not, so that what they ask
+/// of each other is gathered once.
 void Triggers::ask_rules(const TraceStore& store, std::span<const News> news, std::int64_t now_ns,
                          std::vector<Trigger>& out) {
     const auto job = [&](const News* n) -> std::string_view {
@@ -64,7 +64,8 @@ void Triggers::ask_rules(const TraceStore& store, std::span<const News> news, st
     };
     asked_ = 0;
     for (const News* n : waiting) {
-        const bool same_job = asked_ > 0 && !job(n).empty() && job(n) == job(waiting[asked_ - 1]);
+        const bool same_job = asked_ > 0 && store.processes()[n->process].labels.rank >= 0 &&
+                              job(n) == job(waiting[asked_ - 1]);
         if (asked_ > 0 && !same_job && spent_ns() > options_.rules_ns) break;
         Known& known = known_[n->source];
         known.next_rules_ns = now_ns + kRuleIntervalNs;

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -35,6 +36,13 @@ class Daemon:
     def scrape(self):
         with urllib.request.urlopen(self.address + "/metrics", timeout=20) as answer:
             return answer.read().decode()
+
+    def health(self):
+        """The status of /healthz, as an orchestrator's probe sees it."""
+        try:
+            return urllib.request.urlopen(self.address + "/healthz", timeout=20).status
+        except urllib.error.HTTPError as error:
+            return error.code
 
     def resident_mib(self):
         with open(f"/proc/{self.process.pid}/status", encoding="utf-8") as status:
@@ -79,7 +87,7 @@ def main():
         for number in range(a.minutes):
             (busy, idle), records, lost = minute(daemons)
             print(f"minute {number + 1:3d}: {100 * busy:5.2f} % of a core, idle {100 * idle:.2f} %; {records:.0f} ranges/s, "
-                  f"{lost:.0f} lost, {daemons[0].resident_mib():.0f} MiB; load {os.getloadavg()[0]:.1f}", flush=True)
+                  f"{lost:.0f} lost, {daemons[0].resident_mib():.0f} MiB, health {daemons[0].health()}; load {os.getloadavg()[0]:.1f}", flush=True)
     finally:
         for process in running:
             process.kill()

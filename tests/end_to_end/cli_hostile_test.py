@@ -274,8 +274,9 @@ class Waits(Hostile):
             self.studio(0, text.format(trace=self.trace, table=table), *([self.trace] if arguments else []))
             self.assertIn("n3", table.read_text(), arguments)
 
-    def test_wait_loaded_knows_traces(self):
-        self.studio(0, "wait-loaded\nquit\n", self.trace)
+    def test_waits_know_traces_without_a_scene(self):
+        for wait in ("wait-loaded", "wait-frame", "wait-idle"):
+            self.studio(0, f"{wait}\nquit\n", self.trace)
         self.trace.write_text('{"traceEvents": 7}')
         self.studio(1, "wait-loaded\nquit\n", self.trace, says=str(self.trace))
 

@@ -331,6 +331,21 @@ TEST(Script, stops_at_the_line_that_failed) {
     EXPECT_EQ(late.error().line, 2u);
 }
 
+TEST(Script, waits_for_no_picture_of_a_trace_alone) {
+    SessionHarness h;
+    const auto nothing = run_script(h, "wait-frame\n");
+    ASSERT_FALSE(nothing);
+    EXPECT_NE(nothing.error().message.find("nothing is being loaded"), std::string::npos);
+    h.state.work.any_trace = true;
+    const auto ended = run_script(h, "wait-loaded\nwait-frame\nwait-idle\n");
+    ASSERT_TRUE(ended) << ended.error().text();
+    EXPECT_TRUE(*ended);
+    h.state.work.reading_traces = true;
+    const auto reads = run_script(h, "timeout 0.05\nwait-frame\n");
+    ASSERT_FALSE(reads);
+    EXPECT_NE(reads.error().message.find("not done after"), std::string::npos);
+}
+
 TEST(Commands, nothing_takes_the_place_of_edited_splats_without_a_question) {
     SessionHarness h;
     const auto table = all_commands();

@@ -4,6 +4,7 @@
 #include <sqlite3.h>
 
 #include "profiler/analysis/iterations.h"
+#include "profiler/analysis/stack_profile.h"
 #include "tests/unit/foreign_traces.h"
 
 namespace gs {
@@ -17,6 +18,7 @@ CREATE TABLE TARGET_INFO_SESSION_START_TIME (utcEpochNs INTEGER, utcTime TEXT, l
 CREATE TABLE TARGET_INFO_GPU (id INTEGER, name TEXT, totalMemory INTEGER, clockRate INTEGER, smCount INTEGER, uuid TEXT,
   cuDevice INTEGER, maxWarpsPerSm INTEGER, maxBlocksPerSm INTEGER, maxRegistersPerSm INTEGER, maxShmemPerSm INTEGER,
   maxShmemPerBlock INTEGER, computeMajor INTEGER, computeMinor INTEGER, l2CacheSize INTEGER);
+CREATE TABLE TARGET_INFO_CUDA_DEVICE (gpuId INTEGER, cudaId INTEGER, pid INTEGER, uuid TEXT, numMultiprocessors INTEGER);
 CREATE TABLE NVTX_EVENTS (start INTEGER NOT NULL, end INTEGER, eventType INTEGER NOT NULL, rangeId INTEGER, category INTEGER,
   color INTEGER, text TEXT, globalTid INTEGER, endGlobalTid INTEGER, textId INTEGER, domainId INTEGER, uint64Value INTEGER,
   int64Value INTEGER, doubleValue REAL, uint32Value INTEGER, int32Value INTEGER, floatValue REAL);
@@ -165,7 +167,9 @@ TEST_F(Nsys, RangesHaveDomainsAndCategoriesAndWorkItsLaunchAndNumbers) {
                     ++kernels;
                     EXPECT_EQ(store.name(span.name), "void gemm<float>(int)");
                     EXPECT_EQ(work->grid[0] * work->grid[1] * work->block[0], 10u * 2 * 256);
-                    EXPECT_NE(track.launch_of(r, span), nullptr);
+                    const TraceLaunch* const launch = track.launch_of(r, span);
+                    ASSERT_NE(launch, nullptr);
+                    EXPECT_EQ(span.begin_ns - launch->time_ns, 19'900);
                 } else if (work->kind == GpuWorkKind::copy) {
                     EXPECT_EQ(work->bytes, 4096u);
                     EXPECT_EQ(work->source, MemoryType::pinned);
@@ -177,6 +181,54 @@ TEST_F(Nsys, RangesHaveDomainsAndCategoriesAndWorkItsLaunchAndNumbers) {
     ASSERT_EQ(store.processes()[0].devices.size(), 1u);
     EXPECT_EQ(store.processes()[0].devices[0].name, "NVIDIA H100");
     EXPECT_EQ(store.processes()[0].devices[0].clock_khz, 1'980'000);
+}
+
+TEST_F(Nsys, ThreadsThatOnlyCallOrAreSampledHaveTheirNames) {
+    TraceStore store;
+    read(made(training() +
+              fmt::format(
+                  "INSERT INTO StringIds VALUES (20,'pt_autograd_0'),(21,'worker'),(22,'idle');"
+                  "INSERT INTO ThreadNames VALUES (20,1,{0}+302),(21,1,{0}+303),(22,1,{0}+304);"
+                  "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES "
+                  "(2000000,2001000,0,{0}+302,900,1,0,0);"
+                  "INSERT INTO COMPOSITE_EVENTS VALUES (100,1500000,0,0,{0}+303,1);"
+                  "INSERT INTO SAMPLING_CALLCHAINS VALUES (100,7,8,0);",
+                  kPid)),
+         store, "run.sqlite");
+    EXPECT_EQ(thread_name(store, 0, 302), "pt_autograd_0");
+    EXPECT_EQ(thread_name(store, 0, 303), "worker");
+    std::set<std::string> of_calls;
+    for (const TraceTrack& track : store.tracks()) {
+        EXPECT_NE(track.tid, 304u) << "it did nothing";
+        if (track.kind == TrackKind::api) of_calls.insert(track.name);
+    }
+    EXPECT_EQ(of_calls,
+              (std::set<std::string>{"CUDA calls of trainer", "CUDA calls of pt_autograd_0"}));
+}
+
+// CUDA_VISIBLE_DEVICES: each process begins at 0. The last one is not in the table that says so.
+TEST_F(Nsys, GpusAreThoseThatEachProcessSees) {
+    std::string sql = training() +
+                      "INSERT INTO TARGET_INFO_GPU(id,name,uuid,cuDevice,smCount) VALUES "
+                      "(8,'NVIDIA A100','GPU-2',1,108);"
+                      "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (8,0,300,'',108),"
+                      "(7,0,400,'MIG-1',16),(8,1,400,'',0),(9,2,400,'',1),(8,NULL,400,'',1);";
+    for (const std::int64_t pid : {400, 500})
+        sql += fmt::format(
+            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start,end,deviceId,streamId,globalPid,"
+            "shortName) VALUES (5000,6000,0,7,{},2);",
+            pid << 24);
+    TraceStore store;
+    read(made(sql), store, "run.sqlite");
+    std::map<std::uint32_t, std::string> seen;
+    for (const TraceProcess& process : store.processes())
+        for (const GpuDeviceEvent& gpu : process.devices)
+            seen[process.pid] +=
+                fmt::format("{}: {} {} {}, ", gpu.device, gpu.name, gpu.uuid, gpu.multiprocessors);
+    EXPECT_EQ(seen, (std::map<std::uint32_t, std::string>{
+                        {300, "0: NVIDIA A100 GPU-2 108, "},
+                        {400, "0: NVIDIA H100 GPU-1 16, 1: NVIDIA A100 GPU-2 108, "},
+                        {500, "0: NVIDIA H100 GPU-1 132, 1: NVIDIA A100 GPU-2 108, "}}));
 }
 
 // Of 2020: texts in the rows, no domains, no processes, calls of the driver in a table of their
@@ -213,7 +265,7 @@ TEST_F(Nsys, ValuesOfAnyTypeAndNoneAreNoHarm) {
              {"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",
               "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION", "OSRT_API",
               "COMPOSITE_EVENTS", "SAMPLING_CALLCHAINS", "ThreadNames", "PROCESSES",
-              "TARGET_INFO_GPU", "TARGET_INFO_SESSION_START_TIME"}) {
+              "TARGET_INFO_GPU", "TARGET_INFO_CUDA_DEVICE", "TARGET_INFO_SESSION_START_TIME"}) {
             std::string columns;
             for (const char* at = std::strstr(kTables, (std::string(table) + " (").c_str());
                  *at != ';'; ++at)

@@ -69,5 +69,11 @@ TEST(StackNames, AreThoseThatThreadsGiveThemselves) {
     EXPECT_TRUE(is_named());
 }
 
+TEST(StackSampler, SaysThatAProcessIsNotThere) {
+    const auto sampler = StackSampler::of_process(0x7ffffff0, {});
+    ASSERT_FALSE(sampler.has_value());
+    EXPECT_NE(sampler.error().text().find("no process"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace gs

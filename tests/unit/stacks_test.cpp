@@ -259,7 +259,9 @@ TEST(Stacks, GoWithinTheBudgetAndWithTheirProcess) {
         store.ingest(b);
     }
     EXPECT_LT(store.samples().bytes(), std::size_t{3} << 20);  // of the 12 MiB that came
-    ASSERT_FALSE(store.samples().empty());
+    const SampledThread* const kept = store.samples().thread(0, 7);
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(kept->samples.back().time_ns, 199'000 * kMs + 2000) << "the newest";
     TraceBatch last = sampled_batch();
     last.samples.clear();
     last.read_ns = 300'000 * kMs;
@@ -390,6 +392,10 @@ Times times_of(const TraceStore& store, const StackProfile& profile, std::string
     return out;
 }
 
+/// The half second that a program rests, which a busy machine makes longer; it is seen from one
+/// look to the next.
+void expect_rest(const Times& rest) { EXPECT_GE(rest.blocked_ns, 400 * kMs); }
+
 /// Seven tenths, within two hundredths and what so few samples may be off by chance.
 void expect_seven_tenths(const Times& heavy, const Times& light) {
     const double all = static_cast<double>(heavy.cpu_ns + light.cpu_ns);
@@ -408,7 +414,7 @@ TEST(StackSampler, TellsWhatACppProgramDid) {
     const Times rest = times_of(sampled.store, profile, "rest()", "main");
     EXPECT_TRUE(heavy.called_right && light.called_right && rest.called_right);
     expect_seven_tenths(heavy, light);
-    EXPECT_GT(rest.blocked_ns, 0);
+    expect_rest(rest);
     EXPECT_THAT(testing::PrintToString(sampled.remarks), testing::Not(testing::HasSubstr("libdw")));
 }
 
@@ -446,8 +452,7 @@ TEST(StackSampler, TellsWhatAPythonProgramDid) {
     EXPECT_TRUE(heavy.called_right && light.called_right);
     EXPECT_GT(std::min(heavy.samples, light.samples), 20u);
     expect_seven_tenths(heavy, light);
-    const Times rest = times_of(sampled.store, profile, "Rest.wait", "<module>");
-    EXPECT_GT(rest.blocked_ns, 0);
+    expect_rest(times_of(sampled.store, profile, "Rest.wait", "<module>"));
     bool line_of_sleep = false;
     for (const StackFrame& frame : sampled.store.samples().frames())
         line_of_sleep |= sampled.store.name(frame.function) == "Rest.wait" && frame.line == 13 &&
@@ -488,12 +493,6 @@ TEST(Stacks, AndTheRingOfAProcessAreOneProcess) {
     ASSERT_EQ(store.processes().size(), 2u);
     EXPECT_EQ(store.samples().thread(0, 7)->samples.size(), 6u);
     EXPECT_EQ(store.samples().thread(1, 7)->samples.size(), 3u);
-}
-
-TEST(StackSampler, SaysThatAProcessIsNotThere) {
-    const auto sampler = StackSampler::of_process(0x7ffffff0, {});
-    ASSERT_FALSE(sampler.has_value());
-    EXPECT_THAT(sampler.error().text(), testing::HasSubstr("no process"));
 }
 
 }  // namespace
