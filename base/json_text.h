@@ -27,7 +27,7 @@ inline std::optional<std::size_t> too_deep_at(std::string_view text, bool commen
             for (++i; i < text.size() && text[i] != '"'; ++i)
                 if (text[i] == '\\') ++i;
         } else if (comments && text.substr(i, 2) == "//") {
-            i = std::min(text.find('\n', i), text.size());
+            i = std::min(text.find_first_of(std::string_view("\n\r\0", 3), i), text.size());
         } else if (comments && text.substr(i, 2) == "/*") {
             i = std::min(text.find("*/", i + 2), text.size() - 1) + 1;
         } else if (c == '[' || c == '{') {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_write.h"
+#include "base/shortened.h"
 
 namespace gs {
 namespace {
@@ -92,7 +93,7 @@ std::string table_text(const Table& table, std::string_view indent, std::size_t 
         std::size_t& width = widths.emplace_back();
         for (std::size_t r = 0; r < lines.size(); ++r) {
             lines[r].push_back(r == 0 ? column.title
-                                      : cell_text(column.cell(r - 1), column.format));
+                                      : shortened(cell_text(column.cell(r - 1), column.format)));
             width = std::max(width, width_of(lines[r].back()));
         }
     }

@@ -358,7 +358,7 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
     if (settings.refine_poses) GS_TRY_VOID(read_poses(reader, out.poses));
     GS_TRY_VOID(read_arrays(reader, numbers, settings, out.arrays));
     if (capture != nullptr && settings.appearance != AppearanceMode::none &&
-        out.arrays.appearance.values.size() != AppearanceRows(*capture).values())
+        !fit_appearance(out.arrays.appearance, *capture))
         return fail(ErrorKind::usage, path.string(),
                     "the checkpoint has exposure and colour of other cameras than " + capture->path,
                     "load the same photos with the same lenses");

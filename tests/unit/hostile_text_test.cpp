@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/name_text.h"
 #include "base/shortened.h"
+#include "base/table.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {
@@ -39,6 +40,17 @@ TEST(Shortened, KeepsBothEndsAndWholeCharacters) {
     }
     log_warning("{}", long_word);
     EXPECT_LT(log_lines_after(0).back().text.size(), kLongestMessage + 60);
+}
+
+TEST(Shortened, NothingThatATerminalObeys) {
+    EXPECT_EQ(shortened("a\x1b[31mb\a\x7f\rc\td\ne"), "a?[31mb???c\td\ne");
+    EXPECT_EQ(shortened(std::string(kLongestMessage, '\x1b') + "end").find('\x1b'),
+              std::string::npos);
+    Table table{1, {{"name", "name", nullptr, [](const std::size_t&) {
+                         return TableCell{std::string("\x1b[2J") + std::string(30'000, 'Q')};
+                     }}}};
+    EXPECT_EQ(table_text(table).find('\x1b'), std::string::npos);
+    EXPECT_LT(table_text(table).size(), 3 * kLongestMessage);
 }
 
 TEST(NameText, EveryNameComesBack) {
@@ -78,6 +90,8 @@ TEST(ParseJson, LimitsItsDepth) {
         "// \" " + std::string(500, '[') + "\n{/*" + std::string(500, '{') + "*/}", "file", true));
     EXPECT_FALSE(parse_json("// \"\n" + nested(100'000), "file", true));
     EXPECT_FALSE(parse_json("/* \" */" + nested(100'000), "file", true));
+    for (const char end : {'\r', '\0'})  // they end a comment as well
+        EXPECT_FALSE(parse_json(std::string("// ") + end + nested(100'000), "file", true));
     EXPECT_FALSE(parse_json("\"" + nested(100'000), "file"));
 }
 

@@ -1,6 +1,7 @@
 // Runs of captures that have an origin, and of captures with a lost pose.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -15,6 +16,7 @@
 #include "trainer/density/appearance.h"
 #include "trainer/density/init.h"
 #include "trainer/density/snapshot.h"
+#include "trainer/loss/metrics.h"
 #include "trainer/run/pose_file.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/trainer.h"
@@ -181,6 +183,55 @@ TEST(LostPoses, SetNoDistanceBetweenPhotos) {
     const AppearanceRows rows(*capture);
     ASSERT_EQ(rows.photos(), 5u);
     EXPECT_EQ(photo_neighbours(*capture, rows)[0].photo[0], 1u);
+}
+
+// Older versions learned an exposure of photos that are skipped now.
+TEST(LostPoses, LeaveAResumedRunItsExposures) {
+    const test::TemporaryFolder folder;
+    for (const auto mode : {AppearanceMode::exposure, AppearanceMode::ppisp}) {
+        const auto lost = small_capture();
+        Camera& camera = lost->views[1].camera;  // it looks away from the scene, with its own lens
+        camera.translation = -(camera.rotation * Vec3d{-1e4, 0, 0});
+        camera.fx += 1;
+        TrainingSettings settings = busy_settings();
+        settings.appearance = mode;
+        settings.appearance_from = 4;
+        auto trainer = Trainer::create(lost, settings, make_cpu_training());
+        ASSERT_TRUE(trainer) << trainer.error().text();
+        for (int i = 0; i < 12; ++i) (*trainer)->step();
+        TrainingSnapshot older = *(*trainer)->snapshot();
+        const AppearanceState now = older.arrays.appearance;
+        const AppearanceRows with(*lost, trainable_or_blind_views(*lost)), without(*lost);
+        ASSERT_EQ(with.photos(), without.photos() + 1);
+        ASSERT_EQ(with.cameras, without.cameras + 1);
+        // The photo and its camera are the first; 0.5 stands for what was learned of them.
+        const auto widened = [&](const Buffer<float>& from, Buffer<float>& to, std::size_t parts) {
+            to.resize_discard(parts * with.values());
+            float* out = to.data();
+            for (std::size_t part = 0; part < parts; ++part) {
+                const float* in = from.data() + part * without.values();
+                out = std::fill_n(out, math::kPhotoValues, 0.5f);
+                out = std::copy_n(in, without.camera_at(0), out);
+                out = std::fill_n(out, math::kCameraValues, 0.5f);
+                out = std::copy_n(in + without.camera_at(0),
+                                  without.values() - without.camera_at(0), out);
+            }
+        };
+        widened(now.values, older.arrays.appearance.values, 1);
+        widened(now.moments, older.arrays.appearance.moments, 2);
+        (*trainer)->restore(older);
+        const fs::path path = folder / "checkpoint.gsc";
+        ASSERT_TRUE((*trainer)->save_checkpoint(path));
+        auto resumed = Trainer::resume(path, lost, make_cpu_training());
+        ASSERT_TRUE(resumed) << resumed.error().text();
+        const AppearanceState read = (*resumed)->snapshot()->arrays.appearance;
+        EXPECT_TRUE(std::ranges::equal(read.values, now.values));
+        EXPECT_TRUE(std::ranges::equal(read.moments, now.moments));
+        (*resumed)->step();
+
+        lost->views[2].test = true;  // photos that are really others
+        EXPECT_FALSE(Trainer::resume(path, lost, make_cpu_training()));
+    }
 }
 
 // As where an older version's extent counted lost poses.

@@ -60,9 +60,12 @@ void step_values(AppearanceState& state, const AppearancePlan& plan, std::size_t
 }  // namespace
 
 AppearanceRows::AppearanceRows(const Capture& capture)
+    : AppearanceRows(capture, trainable_views(capture)) {}
+
+AppearanceRows::AppearanceRows(const Capture& capture, std::vector<std::size_t> views)
     : photo_of_view(capture.views.size(), kNone),
       camera_of_view(capture.views.size(), kNone),
-      view_of_photo(trainable_views(capture)) {
+      view_of_photo(std::move(views)) {
     std::vector<const Camera*> lenses;
     const auto lens_of = [&](const Camera& camera) {
         const auto it = std::find_if(lenses.begin(), lenses.end(),
@@ -137,6 +140,31 @@ AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mo
             curve[2] = static_cast<float>(math::kRawGamma);
         }
     return out;
+}
+
+bool fit_appearance(AppearanceState& state, const Capture& capture) {
+    const AppearanceRows rows(capture);
+    if (state.values.size() == rows.values()) return true;
+    const AppearanceRows older(capture, trainable_or_blind_views(capture));
+    if (state.values.size() != older.values()) return false;
+    AppearanceState out;
+    out.values.resize_discard(rows.values());
+    out.moments.resize_discard(2 * rows.values());
+    const auto keep = [&](std::size_t to, std::size_t from, std::size_t count) {
+        std::copy_n(state.values.data() + from, count, out.values.data() + to);
+        for (const std::size_t moment : {0u, 1u})
+            std::copy_n(state.moments.data() + moment * older.values() + from, count,
+                        out.moments.data() + moment * rows.values() + to);
+    };
+    for (std::size_t p = 0; p < rows.photos(); ++p)
+        keep(p * kPhotoValues,
+             std::size_t{older.photo_of_view[rows.view_of_photo[p]]} * kPhotoValues, kPhotoValues);
+    for (std::size_t v = 0; v < capture.views.size(); ++v)
+        if (rows.camera_of_view[v] != AppearanceRows::kNone)
+            keep(rows.camera_at(rows.camera_of_view[v]), older.camera_at(older.camera_of_view[v]),
+                 kCameraValues);
+    state = std::move(out);
+    return true;
 }
 
 AppearancePlan appearance_plan(const TrainingSettings& settings, const AppearanceRows& rows,

@@ -30,6 +30,8 @@ struct AppearanceRows {
 
     AppearanceRows() = default;
     explicit AppearanceRows(const Capture& capture);
+    /// Of these photos.
+    AppearanceRows(const Capture& capture, std::vector<std::size_t> views);
     std::size_t photos() const { return view_of_photo.size(); }
     std::size_t camera_at(std::uint32_t camera) const {
         return photos() * math::kPhotoValues + std::size_t{camera} * math::kCameraValues;
@@ -55,6 +57,10 @@ std::vector<math::PhotoNeighbours> photo_neighbours(const Capture& capture,
                                                     const AppearanceRows& rows);
 /// Looks that change nothing; empty for AppearanceMode::none.
 AppearanceState initial_appearance(const AppearanceRows& rows, AppearanceMode mode);
+
+/// Leaves blind photos (scene/lost_views.h) out of a `state` of a version that learned theirs as
+/// well. False: it is of other cameras.
+bool fit_appearance(AppearanceState& state, const Capture& capture);
 
 /// Of one step, decided.
 struct AppearancePlan {

@@ -150,12 +150,15 @@ bool has_photo(const View& view) {
            view.photo.height == view.camera.height;
 }
 
-std::vector<std::size_t> trainable_views(const Capture& capture) {
+std::vector<std::size_t> trainable_or_blind_views(const Capture& capture) {
     std::vector<std::size_t> views = capture.view_indices(false);
     std::erase_if(views, [&](std::size_t v) {
         return !has_photo(capture.views[v]) || !capture.views[v].camera.valid();
     });
-    return without_blind(capture, std::move(views));
+    return views;
+}
+std::vector<std::size_t> trainable_views(const Capture& capture) {
+    return without_blind(capture, trainable_or_blind_views(capture));
 }
 
 Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,

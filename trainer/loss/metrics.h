@@ -53,6 +53,8 @@ bool has_photo(const View& view);
 /// Views that can be trained on: not held out, with a photo of the camera's size, and not blind
 /// (scene/lost_views.h) where there are others.
 std::vector<std::size_t> trainable_views(const Capture& capture);
+/// Those and the blind ones, which older versions trained on as well.
+std::vector<std::size_t> trainable_or_blind_views(const Capture& capture);
 /// Scores these views (indices into capture.views), but for those without a photo; stops early when
 /// `progress` says so. `score_of` draws and measures one.
 Evaluation score_views(const Capture& capture, const std::vector<std::size_t>& views,
