@@ -11,17 +11,16 @@
 #include <utility>
 
 #include "profiler/predict/block_schedule.h"
+#include "profiler/predict/counted_kernel.h"
 #include "profiler/predict/demand.h"
 
 namespace gs {
 namespace {
 
-constexpr double kWarps = 8, kWarpSize = 32;  ///< of a block of 256 threads
 constexpr std::uint32_t kItem = 1024;         ///< isects of a work item at most
 constexpr double kBackwardBatch = 28;         ///< live isects of the 32 that backward stages
 constexpr double kBackwardInstructions = 70;  ///< of a splat of a sub-tile, 60 to 100
 constexpr double kSplatArithmetic = 15;       ///< FP32 instructions that blend one splat
-constexpr double kThreads = 256;
 constexpr double kEmitted = 1024, kCountedRanks = 2048;  ///< a block's, as in raster/cuda/frame.h
 constexpr double kWarpsAnIsect = 1.6;                    ///< near, of an isect that nobody counted
 constexpr double kSeldom = 0.1;              ///< loops of blend that only ended tiles enter
@@ -34,11 +33,11 @@ constexpr double kSeenAtOnce = 8;  ///< earlier blocks that a block of a pass lo
 /// alike, left as many on an H100 (2026-11-23); ours has not been measured.
 constexpr double kPassUnused = 1;
 /// Of exposure and colour (trainer/cuda/appearance.cu): a pixel's planes, kernels, blocks that add
-/// up, at most; of poses (adam_kernels.cu) numbers a Gaussian.
-constexpr double kLookBytes = 72, kLookLaunches = 3, kLookBlocks = 128, kMotionParts = 6;
-constexpr double kPoints = 7;        ///< of a Gaussian by the unscented transform
-constexpr double kLossRun = 0.83;    ///< of the loss, executed: all but what its edges skip
-constexpr double kItemsRounds = 24;  ///< of loads that follow each other in make_items
+/// up, at most; of poses (adam_kernels.cu) numbers a Gaussian, blocks that add each up.
+constexpr double kLookBytes = 72, kLookLaunches = 3, kLookBlocks = 128, kMotionParts = 6,
+                 kMotionBlocks = 128;
+constexpr double kPoints = 7;      ///< of a Gaussian by the unscented transform
+constexpr double kLossRun = 0.83;  ///< of the loss, executed: all but what its edges skip
 
 /// The counts of a frame that the kernels' costs are multiplied by, guessed where they were not
 /// counted.
@@ -63,78 +62,6 @@ struct Counts {
         live_sub_tiles = or_else(f.live_sub_tiles, open);
         items = f.tiles + f.isects / kItem;
     }
-};
-
-CodeCost code_of(const LoopCost* loop) { return loop != nullptr ? loop->code : CodeCost{}; }
-
-/// A kernel of the table, by the first of `names` that is there. Absent: all costs are 0.
-class CountedKernel {
-  public:
-    CountedKernel(const KernelCosts& costs, const GpuDevice& gpu,
-                  std::initializer_list<const char*> names)
-        : gpu_(gpu) {
-        for (const char* name : names)
-            if (found_ = costs.find(gpu.architecture.code, name); found_ != nullptr) break;
-    }
-    bool there() const { return found_ != nullptr; }
-    CodeCost all() const { return there() ? found_->code : CodeCost{}; }
-    CodeCost outside() const { return there() ? found_->outside : CodeCost{}; }
-    std::span<const LoopCost> loops() const {
-        return there() ? std::span<const LoopCost>(found_->loops) : std::span<const LoopCost>();
-    }
-    /// Blocks of 256 threads that a multiprocessor has space for, and the whole GPU.
-    int resident() const {
-        return resident_blocks(gpu_.architecture, static_cast<int>(kThreads),
-                               there() ? found_->registers : 0, there() ? found_->shared_bytes : 0);
-    }
-    double places() const { return gpu_.multiprocessors * resident(); }
-    /// The loop with the most of it, of those without loops inside where `innermost`; null: none.
-    const LoopCost* loop_with(double CodeCost::*most, bool innermost,
-                              const LoopCost* but = nullptr) const {
-        const LoopCost* best = nullptr;
-        for (const LoopCost& loop : loops())
-            if (&loop != but && (!innermost || loop.innermost) && loop.code.*most > 0 &&
-                (best == nullptr || loop.code.*most > best->code.*most))
-                best = &loop;
-        return best;
-    }
-    /// Whether `inner` is in `outer`, at any depth.
-    bool lies_in(const LoopCost* inner, const LoopCost& outer) const {
-        for (int number = inner != nullptr ? inner->parent : 0; number != 0;) {
-            if (number == outer.number) return true;
-            const auto next =
-                std::find_if(loops().begin(), loops().end(),
-                             [&](const LoopCost& loop) { return loop.number == number; });
-            number = next == loops().end() ? 0 : next->parent;
-        }
-        return false;
-    }
-
-    /// Adds `blocks` that each run it once, every loop once through, `times` over; the rounds of
-    /// waits of these follow each other.
-    void run(StageDemand& d, double blocks, double times, double share = 1) const {
-        run_code(d, all(), blocks, times, share);
-    }
-    /// The same of `code` in place of its own.
-    void run_code(StageDemand& d, const CodeCost& code, double blocks, double times,
-                  double share) const {
-        d.executed += code * (blocks * kWarps * share * times);
-        d.wait_rounds += code.rounds * share * (times * std::ceil(blocks / places()));
-        if (blocks > 0) d.wait_clocks += code.stall * share;
-        d.counted = d.counted && there();
-    }
-    /// Adds `blocks` that go through `each` things together, a thread one a turn.
-    void run_striding(StageDemand& d, double blocks, double each, double times) const {
-        const CodeCost turn = code_of(loop_with(&CodeCost::issue, false));
-        const double turns = std::max(1.0, each / (blocks * kThreads));
-        run(d, blocks, times);
-        d.executed += turn * ((turns - 1) * blocks * kWarps * times);
-        d.wait_rounds += turn.rounds * (turns - 1) * times;
-    }
-
-  private:
-    const GpuDevice& gpu_;
-    const KernelCost* found_ = nullptr;
 };
 
 /// Work items of blending, longest first; a tile's pairs are shared out by the isects of each.
@@ -175,6 +102,38 @@ CodeCost with_left_over(const LoopCost& loop, double splats) {
     const double run =
         splats > 1 && loop.code.issue > 0 ? 0.5 * (1 + loop.code.least / loop.code.issue) : 1;
     return loop.code * run;
+}
+
+/// Tiles of several items: every item's picture is read, and what was before it written. A
+/// pixel that ends within an item has its warp blend that item again, once in the mean.
+void composite(StageDemand& d, const CountedKernel& k, const PredictedWork& work,
+               double near_splats) {
+    double tiles = 0, items = 0, longest = 0;
+    for (const TileLoad& tile : work.tiles) {
+        if (tile.isects <= kItem) continue;
+        const double own = std::ceil(tile.isects / static_cast<double>(kItem));
+        tiles += 1, items += own, longest = std::max(longest, own);
+    }
+    if (tiles == 0) return;
+    const LoopCost* const again = k.loop_with(&CodeCost::fp32, true);
+    const auto item = std::find_if(k.loops().begin(), k.loops().end(), [&](const LoopCost& loop) {
+        return &loop != again && k.lies_in(again, loop);
+    });
+    const CodeCost of_item = item != k.loops().end() ? item->code : CodeCost{},
+                   turn = code_of(again);
+    // Of 32 splats these come near a warp's pixels.
+    const double near = std::min(1.0, near_splats / (kWarps * std::max(1.0, work.frame.isects))),
+                 drawn = turn.issue > 0
+                             ? (turn.least + near * (turn.issue - turn.least)) / turn.issue
+                             : 0,
+                 turns = kItem / kWarpSize, n = work.batch;
+    k.run_code(d, k.outside(), tiles, n);
+    d.executed += of_item * (items * kWarps * n);
+    d.executed += turn * (drawn * turns * tiles * kWarps * n);
+    d.wait_rounds +=
+        (of_item.rounds * longest + turn.rounds * turns) * std::ceil(tiles / k.places()) * n;
+    // Written by blend, read, written as sums: four floats a pixel.
+    d.bytes += 3 * 16 * 256 * items * n;
 }
 
 class Frame {
@@ -300,13 +259,25 @@ class Frame {
     void ranges() {
         StageDemand& d =
             add(Stage::ranges, layout_bytes(Stage::ranges) * (f_.gradients ? 2 : 1), f_.isects * 8);
-        // log2(I) loads that depend on each other find a tile's beginning, and as many its end.
-        d.wait_rounds += (2 * std::log2(std::max(2.0, f_.isects)) + kItemsRounds) * work_.batch;
-        if (f_.gradients) {  // slots are looked up at random places
-            d.again_bytes = f_.isects * (kGatherSector - 4) * work_.batch;
-            d.again_set = f_.visible * 4;
-        }
-        d.executed.issue = (f_.tiles * 200 + f_.isects * 15) / kWarpSize * work_.batch;
+        const double n = work_.batch, blocks = std::ceil(f_.tiles / kThreads);
+        // Each turn of a search leaves an eighth of the keys; a block's last thread makes two.
+        const double turns = std::ceil(std::log2(std::max(2.0, f_.isects)) / 3);
+        const CountedKernel find = kernel({"find_ranges"});
+        const CodeCost turn = code_of(find.loop_with(&CodeCost::issue, true));
+        find.run_code(d, find.outside(), blocks, n);
+        d.executed += turn * (turns * blocks * (kWarps + 1) * n);
+        d.wait_rounds += turn.rounds * 2 * turns * n;
+        // Every block adds up what all have counted, a few of them at once.
+        const CountedKernel items = kernel({"make_items"});
+        const CodeCost sums = code_of(items.loop_with(&CodeCost::global_load, true));
+        const double sum_turns = sums.global_load > 0 ? std::ceil(blocks / sums.global_load) : 0;
+        items.run_code(d, items.outside(), blocks, n);
+        d.executed += sums * (sum_turns * blocks * kWarps * n);
+        d.wait_rounds += sums.rounds * sum_turns * n;
+        if (!f_.gradients) return;
+        kernel({"look_up_slots"}).run(d, std::ceil(f_.isects / kThreads), n);
+        d.again_bytes = f_.isects * (kGatherSector - 4) * n;  // slots lie at random places
+        d.again_set = f_.visible * 4;
     }
     void blend() {
         StageDemand& d =
@@ -337,6 +308,7 @@ class Frame {
         d.wait_rounds = 2 * counts_.batches * n / k.places();
         d.imbalance = imbalance_of(work_, gpu_, k.resident(), walk);
         d.counted = counts_.counted && walk != nullptr;
+        composite(d, kernel({"composite<(Depths)0, false>", "composite<*"}), work_, counts_.near);
     }
     /// The walk over near splats, `splats` of them a turn. One at a time takes the shortest way
     /// through where nothing is open; several are drawn without asking, and what is left over of a
@@ -430,9 +402,11 @@ class Frame {
         if (!work_.poses) return;
         // Six sums over all Gaussians: cleared, left by those in view, added up.
         d.bytes += kMotionParts * (2 * f_.gaussians + f_.visible) * 4 * work_.batch;
-        d.launches += 2 * work_.batch;
-        const CountedKernel sum = kernel({"sum_motion"});
-        sum.run_striding(d, kMotionParts, kMotionParts * f_.gaussians, work_.batch);
+        d.launches += 3 * work_.batch;
+        kernel({"sum_motion<float>"})
+            .run_striding(d, kMotionParts * kMotionBlocks, kMotionParts * f_.gaussians,
+                          work_.batch);
+        kernel({"sum_motion<double>"}).run(d, kMotionParts, work_.batch);
     }
     CountedKernel backward_kernel() const {
         return projection("project_backward", !f_.training  ? "<StoringSink*"

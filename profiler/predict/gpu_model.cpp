@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "base/list_growth.h"
 #include "base/rng.h"
 #include "profiler/predict/demand.h"
 
@@ -161,7 +162,7 @@ PredictedWork what_if(PredictedWork work, const WhatIf& change) {
         f.gaussians *= ratio;
         f.candidates *= ratio;
         f.visible *= ratio;
-        grow(std::pow(ratio, 0.7), std::pow(ratio, 0.4));
+        grow(list_growth(ratio), std::pow(ratio, 0.4));
     }
     if (change.width > 0 && change.height > 0 && f.pixels > 0) {
         const double pixels = static_cast<double>(change.width) * change.height,

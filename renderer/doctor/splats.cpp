@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/format.h"
+#include "base/list_growth.h"
 #include "base/try.h"
 #include "renderer/doctor/activated.h"
 #include "renderer/doctor/rows.h"
@@ -227,10 +228,13 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
     add_scene_findings(model, scan, out.findings);
     const double isects = model.count == 0 ? 0 : scan.isects / static_cast<double>(model.count);
     out.now = plan_memory(model.count, model.sh_degree, isects, questions.width, questions.height);
-    out.at_cap = questions.cap == 0
-                     ? out.now
-                     : plan_memory(std::max<std::uint64_t>(questions.cap, model.count),
-                                   model.sh_degree, isects, questions.width, questions.height);
+    out.at_cap = out.now;
+    if (questions.cap > model.count) {
+        const double more = static_cast<double>(questions.cap) /
+                            static_cast<double>(std::max<std::uint64_t>(model.count, 1));
+        out.at_cap = plan_memory(questions.cap, model.sh_degree, isects * list_growth(more) / more,
+                                 questions.width, questions.height);
+    }
     add_memory(out.now, questions, model.sh_degree, false, out.findings);
     if (questions.cap > 0) add_memory(out.at_cap, questions, model.sh_degree, true, out.findings);
     // What is no number was counted above, of the model as it is now.

@@ -3,7 +3,7 @@
 #include <numbers>
 
 #include "renderer/rays/rays.h"
-#include "renderer/scene/lidar_pattern.h"
+#include "renderer/scene/beam_angles.h"
 #include "renderer/scene/trajectory.h"
 
 namespace gs {

@@ -13,7 +13,7 @@
 #include "base/seconds.h"
 #include "renderer/rays/rays.h"
 #include "renderer/reference/rays.h"
-#include "renderer/scene/lidar_pattern.h"
+#include "renderer/scene/beam_angles.h"
 #include "tests/support/random_scene.h"
 
 namespace gs {
@@ -46,7 +46,7 @@ std::vector<CameraRay> sweep() {
     std::vector<CameraRay> out;
     for (int row = 0; row < 64; ++row)
         for (int column = 0; column < 1800; ++column) {
-            const BeamAngles a{wrapped_angle(3.14159 - 6.2831853 * column / 1800.0),
+            const BeamAngles a{3.14159 - 6.2831853 * column / 1800.0,
                                (2.0 - 26.8 * row / 63) * 3.14159265 / 180};
             out.push_back({{column / 1800.0 - 0.5, 0, 0}, direction_of(a), true});  // at 10 m/s
         }

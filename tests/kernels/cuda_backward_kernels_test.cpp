@@ -13,6 +13,7 @@
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 #include "tests/support/render_case.h"
+#include "trainer/cuda/adam_kernels.h"
 
 namespace gs::test {
 namespace {
@@ -390,6 +391,29 @@ TEST(CudaBackwardKernels, ReadsThroughTheOptimizer) {
     const auto through_it = gradients_taken<true>(frame, lazy, stream);
     EXPECT_EQ(through_it, gradients_taken<false>(frame, view_of(awake), stream));
     EXPECT_NE(through_it, gradients_taken<false>(frame, view_of(sleeping), stream));
+}
+
+// More rows than threads, so each adds several; fewer than blocks, so most add none.
+TEST(CudaBackwardKernels, MotionIsAddedUpOverAllRows) {
+    const Stream stream("test");
+    for (const std::uint32_t rows : {0u, 1u, 300u, 2 * kMotionBlocks * 256 + 77}) {
+        ModelView model;
+        model.count = rows;
+        model.stride = (rows + 255) / 256 * 256;
+        std::vector<float> motion(motion_floats(model.stride), 1e9f);  // behind the rows: anything
+        double sums[kMotionParts] = {};
+        for (std::uint32_t part = 0; part < kMotionParts; ++part)
+            for (std::uint32_t row = 0; row < rows; ++row) {
+                const float number = std::sin(0.1f * static_cast<float>(row * (part + 1)));
+                motion[part * model.stride + row] = number;
+                sums[part] += static_cast<double>(number);
+            }
+        StepResult result{};
+        launch_sum_motion(stream, model, motion.data(), &result);
+        stream.synchronize();
+        for (std::uint32_t part = 0; part < kMotionParts; ++part)
+            EXPECT_NEAR(result.motion[part], sums[part], 1e-10) << rows << " " << part;
+    }
 }
 
 TEST(CudaBackwardKernels, ASinkTakesEachVisibleGaussianOnce) {

@@ -80,6 +80,23 @@ void expect_stored(double px, double relative, double ray_error) {
 TEST(LensModels, AgreeWithStoredNumbersInDouble) { expect_stored<double>(1e-9, 1e-8, 1e-9); }
 TEST(LensModels, AgreeWithStoredNumbersInFloat) { expect_stored<float>(1e-3, 1e-4, 1e-5); }
 
+// What the kernels have in place of the mathematical library's.
+TEST(Angles, HaveSinesAndCosinesInFloat) {
+    for (const double most : {1.6, 3.2, 100.0, 1000.0})
+        for (int i = -20000; i <= 20000; ++i) {
+            const auto x = static_cast<float>(most * i / 20000);
+            const double exact = x;
+            ASSERT_NEAR(static_cast<double>(math::sin(x)), std::sin(exact), 1.3e-7) << x;
+            ASSERT_NEAR(static_cast<double>(math::cos(x)), std::cos(exact), 1.3e-7) << x;
+            if (most > 2) continue;  // small angles keep their digits
+            ASSERT_NEAR(static_cast<double>(math::sin(x)), std::sin(exact),
+                        1.2e-7 * std::abs(std::sin(exact)))
+                << x;
+        }
+    EXPECT_TRUE(std::isnan(math::sin(std::numeric_limits<float>::infinity())));
+    EXPECT_TRUE(std::isnan(math::cos(std::numeric_limits<float>::quiet_NaN())));
+}
+
 TEST(LensModels, PacksAreFloats) {
     GS_NEED_DATA("reference/sensors/lenses.npz");
     const Arrays data = load_npz(data_path("reference/sensors/lenses.npz"));

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "renderer/reference/parameters.h"
+#include "renderer/scene/beam_angles.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/gaussian_model.h"
-#include "renderer/scene/lidar_pattern.h"
 #include "tests/support/random_scene.h"
 
 namespace gs::test {
@@ -58,7 +58,7 @@ inline std::vector<CameraRay> beams_around(std::size_t rows, std::size_t columns
         for (std::size_t c = 0; c < columns; ++c) {
             const double time = static_cast<double>(c) / static_cast<double>(columns);
             const BeamAngles a{
-                wrapped_angle(3.1 - 6.283185 * time + 0.1 * time),
+                3.1 - 6.283185 * time + 0.1 * time,
                 steepest * (1 - 2 * static_cast<double>(r) / static_cast<double>(rows - 1))};
             out.push_back({(time - 0.5) * moved, direction_of(a), true});
         }

@@ -9,7 +9,7 @@
 #include "renderer/rays/rays.h"
 #include "renderer/rays/sweep_score.h"
 #include "renderer/reference/rays.h"
-#include "renderer/scene/lidar_pattern.h"
+#include "renderer/scene/beam_angles.h"
 #include "renderer/scene/pose_twist.h"
 #include "tests/kernels/ray_scenes.h"
 #include "tests/kernels/stored_rays.h"

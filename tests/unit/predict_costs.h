@@ -7,6 +7,26 @@
 
 namespace gs::test {
 
+/// Of sums of motion, the lists' ranges and tiles with several items.
+template <class Row>
+void add_sums_and_lists(Row&& row) {
+    row("sum_motion<float>", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
+    row("sum_motion<float>", "1,0,a.cu:9,,,1,20,20,4,12,0,0,0,1,0,90,1");
+    row("sum_motion<double>", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
+    row("find_ranges", "kernel,0,,32,1292,0,300,60,0,200,6,3,3,10,3,900,3");
+    row("find_ranges", "0,0,,,,0,180,60,0,130,6,3,3,3,3,600,3");
+    row("find_ranges", "1,0,a.cu:51,,,1,120,120,0,70,0,0,0,7,0,300,1");
+    row("make_items", "kernel,0,,56,2896,0,450,400,0,300,10,20,15,5,10,1200,3");
+    row("make_items", "0,0,,,,0,420,380,0,280,10,20,15,1,10,1130,2");
+    row("make_items", "1,0,a.cu:135,,,1,30,30,0,20,0,0,0,4,0,70,1");
+    row("look_up_slots", "kernel,0,,16,0,0,30,30,0,20,0,0,0,2,0,300,2");
+    row("composite<(Depths)0, false>",
+        "kernel,0,,61,12288,0,1100,240,590,200,40,96,3,33,0,3400,12");
+    row("composite<(Depths)0, false>", "0,0,,,,0,150,150,10,80,4,0,0,18,0,420,8");
+    row("composite<(Depths)0, false>", "1,0,a.cu:99,,,1,80,40,20,16,0,0,0,11,0,280,3");
+    row("composite<(Depths)0, false>", "2,1,a.cu:55,,,2,870,50,560,104,36,96,3,4,0,2700,1");
+}
+
 /// Every kernel that the model looks for, on `architecture`, with loops where it looks for loops.
 inline KernelCosts round_costs(const std::string& architecture = "90") {
     std::string csv =
@@ -60,8 +80,7 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
     const std::string points = "project_backward_unscented<AdamSink, true>";
     row(points, "kernel,0,,168,3376,0,6500,500,2500,1200,100,30,30,300,10,26000,50");
     row(points, "1,0,a.h:9,,,1,2200,10,900,450,40,20,20,40,0,8000,20");
-    row("sum_motion", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
-    row("sum_motion", "1,0,a.cu:9,,,1,20,20,4,12,0,0,0,1,0,90,1");
+    add_sums_and_lists(row);
     row("show_look", "kernel,0,,72,168,0,1300,130,760,250,50,10,10,15,0,3500,14");
     row("pull_look", "kernel,0,,153,1512,0,2800,800,1260,500,70,15,50,30,200,7600,23");
     row("pull_look", "1,0,a.cu:52,,,1,1060,170,575,190,27,0,0,20,0,3000,14");

@@ -256,18 +256,46 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
     // The built-in table has them all, for every architecture that is predicted for.
     const KernelCosts costs = KernelCosts::built_in();
     for (const GpuDevice& each : gpu_devices())
-        for (const char* name :
-             {"compact", "radix_pass<unsigned int>", "radix_pass<unsigned short>",
-              "project_lens<true, false>", "project_lens<false, false>",
-              "project_backward_lens<AdamSink, true>", "project_backward<AdamMotionSink, true>",
-              "project_backward_lens<AdamMotionSink, true>", "project_unscented<true, false>",
-              "project_unscented<false, false>", "project_backward_unscented<StoringSink, false>",
-              "project_backward_unscented<AdamSink, true>",
-              "project_backward_unscented<AdamMotionSink, true>",
-              "project_backward_unscented<BatchSink, true>",
-              "project_backward_unscented<BatchMotionSink, true>", "sum_motion", "show_look",
-              "pull_look", "step_look"})
+        for (const char* name : {"compact",
+                                 "radix_pass<unsigned int>",
+                                 "radix_pass<unsigned short>",
+                                 "project_lens<true, false>",
+                                 "project_lens<false, false>",
+                                 "project_backward_lens<AdamSink, true>",
+                                 "project_backward<AdamMotionSink, true>",
+                                 "project_backward_lens<AdamMotionSink, true>",
+                                 "project_unscented<true, false>",
+                                 "project_unscented<false, false>",
+                                 "project_backward_unscented<StoringSink, false>",
+                                 "project_backward_unscented<AdamSink, true>",
+                                 "project_backward_unscented<AdamMotionSink, true>",
+                                 "project_backward_unscented<BatchSink, true>",
+                                 "project_backward_unscented<BatchMotionSink, true>",
+                                 "sum_motion<float>",
+                                 "sum_motion<double>",
+                                 "find_ranges",
+                                 "make_items",
+                                 "look_up_slots",
+                                 "composite<(Depths)0, false>",
+                                 "show_look",
+                                 "pull_look",
+                                 "step_look"})
             EXPECT_NE(costs.find(each.architecture.code, name), nullptr) << each.id << " " << name;
+}
+
+TEST(PredictModel, TilesOfSeveralItemsArePutTogether) {
+    const GpuDevice gpu = device();
+    PredictedWork work = central();
+    const auto blend = [&](std::uint32_t isects) {
+        work.tiles = {{900, 1e4f}, {isects, 1e5f}};
+        for (const StageDemand& d : frame_demands(work, test::round_costs(), gpu))
+            if (d.stage == Stage::blend) return d;
+        return StageDemand{};
+    };
+    const StageDemand one = blend(1024), several = blend(5000);
+    EXPECT_DOUBLE_EQ(several.bytes - one.bytes, 5 * 256 * 4 * sizeof(float) * 3.0);
+    EXPECT_GT(several.executed.issue, one.executed.issue);
+    EXPECT_GE(several.wait_rounds, one.wait_rounds + 5 * 3);
 }
 
 TEST(PredictModel, WhatIfChangesWhatItSays) {

@@ -154,21 +154,23 @@ void read_plane(ReadPlaneParams p) {
     if (row < p.model.count) p.out[row] = ModelReader<true>(p.model, row).plane(p.plane);
 }
 
-constexpr std::uint32_t kMotionParts = 6;
-struct SumMotionParams {
-    const float* motion;  ///< [6][stride]
+template <class T>
+struct SumRowsParams {
+    const T* from;  ///< [parts][stride]
     std::uint64_t stride;
-    std::uint32_t count;
-    StepResult* result;
+    std::uint32_t rows, blocks;  ///< of each part; blocks that share them
+    double* to;                  ///< [parts][blocks]
 };
-// A block per part. Thread t adds rows t, t + kThreads, ...; then the threads' sums are added in
-// halves: the same order always.
-GS_KERNEL(kThreads, 1)
-void sum_motion(SumMotionParams p) {
+// Thread t of a part's b blocks adds every b * kThreads-th row from its own on; then the block's
+// sums are added in halves: the same order always, on every device.
+template <class T>
+GS_KERNEL(kThreads, 4)
+void sum_motion(SumRowsParams<T> p) {
     GS_SHARED(double, partial, kThreads);
-    const float* from = p.motion + blockIdx.x * p.stride;
+    const T* from = p.from + blockIdx.x / p.blocks * p.stride;
+    const std::uint32_t first = blockIdx.x % p.blocks * kThreads + threadIdx.x;
     double total = 0;
-    for (std::uint32_t row = threadIdx.x; row < p.count; row += kThreads)
+    for (std::uint32_t row = first; row < p.rows; row += p.blocks * kThreads)
         total += static_cast<double>(from[row]);
     partial[threadIdx.x] = total;
     __syncthreads();
@@ -176,7 +178,7 @@ void sum_motion(SumMotionParams p) {
         if (threadIdx.x < width) partial[threadIdx.x] += partial[threadIdx.x + width];
         __syncthreads();
     }
-    if (threadIdx.x == 0) p.result->motion[blockIdx.x] = partial[0];
+    if (threadIdx.x == 0) p.to[blockIdx.x] = partial[0];
 }
 
 }  // namespace
@@ -198,10 +200,14 @@ void launch_adam_step(const Stream& stream, const FrameLimits& limits, const Fra
                                                   {frame, model, {sink, motion}});
 }
 
-void launch_sum_motion(const Stream& stream, const ModelView& model, const float* motion,
+void launch_sum_motion(const Stream& stream, const ModelView& model, float* motion,
                        StepResult* result) {
-    launch(stream, "sum_motion", {kMotionParts, kThreads}, sum_motion,
-           SumMotionParams{motion, model.stride, model.count, result});
+    // motion_floats() has as much behind the rows.
+    auto* sums = reinterpret_cast<double*>(motion + kMotionParts * model.stride);
+    launch(stream, "sum_motion", {kMotionParts * kMotionBlocks, kThreads}, sum_motion<float>,
+           SumRowsParams<float>{motion, model.stride, model.count, kMotionBlocks, sums});
+    launch(stream, "add_motion", {kMotionParts, kThreads}, sum_motion<double>,
+           SumRowsParams<double>{sums, kMotionBlocks, kMotionBlocks, 1, result->motion});
 }
 
 void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,

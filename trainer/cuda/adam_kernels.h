@@ -19,12 +19,19 @@ void launch_intake(const Stream& stream, const IntakeParams& params);
 
 /// Projection backward that ends in an Adam step of every visible Gaussian. After blend
 /// backward, whose live rows it adds up.
-/// `motion`: [6][model.stride] for launch_sum_motion, or null: not wanted.
+/// `motion`: motion_floats() of them for launch_sum_motion, or null: not wanted.
 void launch_adam_step(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                       const StatisticsView& statistics, float* motion);
-/// Adds up the scene's motion that launch_adam_step wrote, in the rows' order.
-void launch_sum_motion(const Stream& stream, const ModelView& model, const float* motion,
+/// The scene's motion by row, kMotionParts planes of `stride` (a multiple of two), and behind them
+/// the sums of kMotionBlocks blocks of each.
+constexpr std::uint32_t kMotionParts = 6, kMotionBlocks = 128;
+constexpr std::size_t motion_floats(std::size_t stride) {
+    return kMotionParts * (stride + 2 * kMotionBlocks);
+}
+/// Adds up the scene's motion that launch_adam_step wrote, in an order that depends on nothing else
+/// than how many rows there are.
+void launch_sum_motion(const Stream& stream, const ModelView& model, float* motion,
                        StepResult* result);
 
 enum class Blocks : std::uint32_t { touched, all };  ///< touched: by the step under way

@@ -20,6 +20,12 @@ namespace gs::cuda {
 /// First plane of the coefficients of SH basis k.
 constexpr int sh_plane(int k) { return kSh0 + 3 * k; }
 
+/// A plane's gradient.
+GS_DEVICE float of_plane(const GaussianGradient& gradient, int p) {
+    return p < kGeometryPlanes ? gradient.geometry[p]
+                               : gradient.basis[(p - kSh0) / 3] * gradient.color[(p - kSh0) % 3];
+}
+
 /// Where one Gaussian's state lies, what it slept through and how far this step goes.
 struct AdamRow {
     static constexpr int kGroups = learning_group(kShRest) + 1;
@@ -73,14 +79,6 @@ struct AdamRow {
             moment[static_cast<std::size_t>(2 * i) * kBlock] = next.m;
             moment[static_cast<std::size_t>(2 * i + 1) * kBlock] = next.v;
         }
-    }
-
-  private:
-    /// A plane's gradient.
-    GS_DEVICE static float of_plane(const GaussianGradient& gradient, int p) {
-        return p < kGeometryPlanes
-                   ? gradient.geometry[p]
-                   : gradient.basis[(p - kSh0) / 3] * gradient.color[(p - kSh0) % 3];
     }
 };
 

@@ -32,26 +32,37 @@ struct BatchSink {
         }
         const bool more = batch.seen[gaussian] != 0;
         batch.seen[gaussian] = 1;
-        float* const sums = batch.sums + gaussian;
-        const auto add_to = [&](int plane, float g) {
-            float& sum = sums[static_cast<std::uint64_t>(plane) * model.stride];
-            sum = more ? sum + g : g;
-        };
-        GS_UNROLL
-        for (int p = 0; p < kSh0; ++p) add_to(p, gradient.geometry[p]);
-        GS_UNROLL
-        for (int k = 0; k < 16; ++k) {
-            if (k >= bases) break;
-            GS_UNROLL
-            for (int c = 0; c < 3; ++c)
-                add_to(sh_plane(k) + c, gradient.basis[k] * gradient.color[c]);
-        }
+        Sums sums{batch.sums + gaussian, model.stride, more};
+        sums.add<0, kSh0 + 3>(gradient);
+        if (bases > 1) sums.add<sh_plane(1), 9>(gradient);
+        if (bases > 4) sums.add<sh_plane(4), 15>(gradient);
+        if (bases > 9) sums.add<sh_plane(9), 21>(gradient);
         if (inputs->gathers_statistics != 0)
             gather_statistics(statistics, *inputs, gaussian, gradient);
         return true;
     }
 
   private:
+    /// A Gaussian's row of what the batch's views add up to.
+    struct Sums {
+        float* planes;
+        std::uint64_t stride;
+        bool more;  ///< there is something in it
+        /// Planes kFirst .. kFirst + kCount - 1, read before the first is stored (AdamRow::step).
+        template <int kFirst, int kCount>
+        GS_DEVICE void add(const GaussianGradient& gradient) const {
+            float* at = planes + kFirst * stride;
+            float sum[kCount];
+            GS_UNROLL
+            for (int i = 0; i < kCount; ++i)
+                sum[i] = more ? at[static_cast<std::uint64_t>(i) * stride] : 0.0f;
+            GS_UNROLL
+            for (int i = 0; i < kCount; ++i) {
+                const float g = of_plane(gradient, kFirst + i);
+                at[static_cast<std::uint64_t>(i) * stride] = more ? sum[i] + g : g;
+            }
+        }
+    };
     GS_DEVICE static bool sound(const GaussianGradient& gradient, int bases) {
         SoundGradients all;
         GS_UNROLL

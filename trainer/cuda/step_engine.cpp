@@ -181,7 +181,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
         look_sums_.resize_discard(kLookSums, stream_);
     }
     result_.resize_discard(1, stream_);
-    if (plan.options.motion) motion_.resize_discard(6 * run_.view(true).stride, stream_);
+    if (plan.options.motion) motion_.resize_discard(motion_floats(run_.view(true).stride), stream_);
     pipeline_.prepare(limits);
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     photos_.send(plan.view_index, *plan.view, flight.photo, stream_);

@@ -8,7 +8,7 @@
 #include "base/try.h"
 #include "renderer/io/files/text_reader.h"
 #include "renderer/io/lidar/lidar_log.h"
-#include "renderer/scene/lidar_pattern.h"
+#include "renderer/scene/beam_angles.h"
 
 namespace gs {
 namespace {

@@ -5,7 +5,7 @@
 #include <unordered_set>
 
 #include "base/parallel.h"
-#include "renderer/scene/lidar_pattern.h"
+#include "renderer/scene/beam_angles.h"
 
 namespace gs {
 namespace {
