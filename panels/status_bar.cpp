@@ -86,14 +86,17 @@ std::vector<Item> items_of(const Snapshot& s) {
              "nothing changes"});
     // Only training gives the viewer something to take time from.
     const bool training = s.training.state == RunState::training;
-    const bool over = training && s.training.viewer_share > s.view.viewer_budget + 0.05;
+    const double budget = s.training.followed ? s.training.copy_budget : s.view.viewer_budget;
+    const bool over = training && s.training.viewer_share > budget + 0.05;
     items.push_back({training
                          ? fmt::format("viewer {} of {}", format_share(s.training.viewer_share),
-                                       format_share(s.view.viewer_budget))
+                                       format_share(budget))
                          : fmt::format("viewer budget {}", format_share(s.view.viewer_budget)),
-                     "measured share of the engine's time spent on viewport pictures, "
-                     "and its budget while "
-                     "training",
+                     s.training.followed
+                         ? "measured share of the trainer's time spent on copies for viewers, and "
+                           "its budget for them"
+                         : "measured share of the engine's time spent on viewport pictures, "
+                           "and its budget while training",
                      over ? theme().warning : theme().dim});
     items.push_back({"dropped " + format_count(static_cast<double>(s.dropped_records)) + " records",
                      "measurements overwritten before they were read",

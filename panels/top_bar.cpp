@@ -45,7 +45,7 @@ std::string measured_at(const TrainingStatus& t) {
 std::vector<Figure> figures_of(const Snapshot& snapshot) {
     const TrainingStatus& t = snapshot.training;
     std::vector<Figure> out;
-    if (t.total_steps > 0) {
+    if (t.total_steps > 0 || t.followed) {
         const bool finished = t.step >= t.total_steps;
         if (!finished && t.eta_seconds > 0)
             out.push_back({"ETA", format_duration(t.eta_seconds),
@@ -108,12 +108,13 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         list.AddText({x, y}, state_color(t.state), state);
         x += ImGui::CalcTextSize("training").x + 0.7F * em();
     }
-    if (trains && t.total_steps > 0 && x + 12 * em() < end) {
-        const std::string steps = "step " + format_count(static_cast<double>(t.step)) + " / " +
-                                  format_count(static_cast<double>(t.total_steps));
+    if (trains && (t.total_steps > 0 || t.followed) && x + 12 * em() < end) {
+        std::string steps = "step " + format_count(static_cast<double>(t.step));
+        if (t.total_steps > 0) steps += " / " + format_count(static_cast<double>(t.total_steps));
         const float width = std::max(11 * em(), ImGui::CalcTextSize(steps.c_str()).x + em());
-        const double share =
-            std::clamp(static_cast<double>(t.step) / static_cast<double>(t.total_steps), 0.0, 1.0);
+        const double share = std::clamp(
+            static_cast<double>(t.step) / std::max(1.0, static_cast<double>(t.total_steps)), 0.0,
+            t.total_steps > 0 ? 1.0 : 0.0);
         const ImVec2 a{x, y - 0.12F * em()}, b{x + width, y + 1.2F * em()};
         list.AddRectFilled(a, b, theme().field, 3);
         list.AddRectFilled(a, {a.x + width * static_cast<float>(share), b.y}, color_rgb(0x2f5f8f),

@@ -21,7 +21,7 @@ constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
 
 Result<void> attach(Studio& studio, std::uint32_t pid, bool stacks) {
     constexpr int kStacksHz = 99;
-    return studio.traces().library().attach(pid, stacks ? kStacksHz : 0);
+    return attach_to_process(studio, pid, stacks ? kStacksHz : 0);
 }
 Result<void> show(Studio& studio, const std::string& trace) {
     return studio.traces().library().show(trace);
@@ -91,8 +91,8 @@ const CommandRow kRows[] = {
      "Read a Perfetto or Chrome trace (.pftrace, .json, gzipped or not) and show it in the "
      "timeline.", &Studio::open_trace, word("PATH")},
     {"trace.attach",    "Attach to a process…",   "File 2",
-     "Show live records of a process under the profiling service, or the call stacks of any "
-     "process.", attach, whole("PID", 1, kMostPid), flag("stacks")},
+     "Show live records of a process under the profiling service, the training of one that calls "
+     "gausscope.attach(), or the call stacks of any process.", attach, whole("PID", 1, kMostPid), flag("stacks")},
     {"trace.show",      "Show a trace",             "",
      "Show an open trace in the timeline, by name or number.", show, word("TRACE")},
     {"trace.close",     "Close a trace",            "",

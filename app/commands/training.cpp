@@ -20,13 +20,18 @@ constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 Result<void> toggle_run(S state) {
     return send(state, [](Engine& e) {
-        if (e.part<Training>().running())
+        if (e.part<Training>().running() || e.part<FollowedTraining>().running())
             e.part<Training>().pause();
         else
             e.start_training();
     });
 }
 Result<void> set(S state, const std::string& name, const std::string& text) {
+    if (state.training.followed) {  // its parameters are the trainer's
+        GS_TRY(const double value, number_argument(text, -1e30, 1e30, name));
+        return send(state,
+                    [name, value](Engine& e) { e.part<FollowedTraining>().set(name, value); });
+    }
     GS_TRY(auto setting, read_setting(name, text));
     return send(state, [setting = std::move(setting)](Engine& e) {
         e.part<RunSettings>().set(setting.first, setting.second);

@@ -11,6 +11,7 @@
 #include "app/session/parts/editor.h"
 #include "app/session/parts/exporter.h"
 #include "app/session/parts/film_render.h"
+#include "app/session/parts/followed_training.h"
 #include "app/session/parts/frame_verifier.h"
 #include "app/session/parts/inspector.h"
 #include "app/session/parts/lab_part.h"
@@ -65,10 +66,10 @@ Engine::Engine(SessionOptions options, SessionInbox& in, SessionOutbox& out,
     parts_.push_back(std::make_unique<ShownTint>());
     parts_.push_back(std::make_unique<Viewer>());
     // Each after the parts that it works with.
-    add<RunProgress, Training, RunSettings, RunRecording, Editor, RowEdits, Selector, SceneDoctor,
-        StreamedLevels, ContactSheet, SceneReport, Values, BundleSaver, Inspector, FilmRender,
-        ProblemFinder, Costs, Simplifier, Exporter, PlaceFinder, Predictor, FrameVerifier, LabPart,
-        DrivePart>();
+    add<RunProgress, FollowedTraining, Training, RunSettings, RunRecording, Editor, RowEdits,
+        Selector, SceneDoctor, StreamedLevels, ContactSheet, SceneReport, Values, BundleSaver,
+        Inspector, FilmRender, ProblemFinder, Costs, Simplifier, Exporter, PlaceFinder, Predictor,
+        FrameVerifier, LabPart, DrivePart>();
     backend_ = options_.backend;
     part<Editor>().on_whole_change = [this] { part<SceneDoctor>().fixes_changed(); };
     if (backend_.empty())
@@ -91,6 +92,7 @@ EngineContext Engine::context() {
             events_,
             part<History>(),
             [this](LoadedScene scene) { replace_model(std::move(scene)); },
+            [this](LoadedScene scene) { adopt(std::move(scene), false); },
             [this](SceneChange change) { report(change); }};
 }
 
@@ -221,6 +223,7 @@ void Engine::replace_model(LoadedScene scene) {
 }
 
 void Engine::start_training() {
+    if (part<FollowedTraining>().follows()) return part<Training>().start();
     if (!scene_ || scene_->run || !scene_->capture) return part<Training>().start();
     auto further = train_further(*scene_, options_);
     if (!further) return events_.error(further.error().text());
@@ -341,7 +344,7 @@ void Engine::publish_status() {
 }
 
 bool Engine::publish_when_due() {
-    const bool training = part<Training>().running();
+    const bool training = part<Training>().running() || part<FollowedTraining>().running();
     bool any = part<RunProgress>().publish_when_due(training);
     any |= part<SceneReport>().publish_when_due(training);
     if (events_.status.due(kStatusInterval)) publish_status();

@@ -24,6 +24,8 @@ struct EngineContext {
     History& history;
     /// Shows the same scene with another model: SceneChange::model. Camera and photos stay.
     std::function<void(LoadedScene)> replace_model;
+    /// Opens it in place of the open scene.
+    std::function<void(LoadedScene)> open_scene;
     /// Reports a change of the run's model to all parts: SceneChange::edited or restarted.
     std::function<void(SceneChange)> run_changed;
 };

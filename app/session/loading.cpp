@@ -363,6 +363,8 @@ LoadedScene same_scene(const LoadedScene& scene) {
     out.sh_degree = scene.sh_degree;
     out.trained = scene.trained;
     out.bundle = scene.bundle;
+    out.followed = scene.followed;
+    out.followed_steps = scene.followed_steps;
     out.notes = scene.notes;
     out.seconds = scene.seconds;
     return out;

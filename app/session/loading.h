@@ -19,6 +19,11 @@
 
 namespace gs {
 
+/// Numbers by row that the trainer of another process gives with its Gaussians; empty: none.
+struct GivenValues {
+    Buffer<float> gradients, second_moments;
+};
+
 /// One scene, owned by the engine: a capture with its trainer, or a model to look at (with or
 /// without a capture beside it).
 struct LoadedScene {
@@ -41,10 +46,13 @@ struct LoadedScene {
     TrainedThrough trained;  ///< from its file; with a trainer use trained_through()
     int sh_degree = 3;  ///< highest drawn degree: the one that a checkpoint's training had reached
     std::vector<std::string> notes;
-    CaptureOptions loading;  ///< of the capture, beside splats
-    double seconds = 0;      ///< time of loading
+    /// Of a training in another process, whose snapshot this is; null: it is none.
+    std::shared_ptr<const GivenValues> followed;
+    std::uint64_t followed_steps = 0;  ///< that had been done then
+    CaptureOptions loading;            ///< of the capture, beside splats
+    double seconds = 0;                ///< time of loading
 
-    std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : 0; }
+    std::uint64_t steps_done() const { return trainer ? trainer->steps_done() : followed_steps; }
     TrainedThrough trained_through() const {
         return trainer ? gs::trained_through(*trainer) : trained;
     }

@@ -51,7 +51,7 @@ void SceneFollower::begin_scene() {
     read_kept();
     use_layout_of_run();
     p_.traces.own().restart_warm_up();
-    remember_path(p_.preferences.recent, state.scene->path);
+    if (!state.scene->path.empty()) remember_path(p_.preferences.recent, state.scene->path);
 }
 
 /// What lies beside the scene or in its run's folder.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "app/session/engine.h"
+#include "app/session/parts/followed_training.h"
 #include "app/window/window.h"
 #include "base/format.h"
 #include "base/log.h"
@@ -209,6 +210,15 @@ Result<void> Studio::open_trace(const std::string& path) {
     return ui_.show_panel("Timeline", false);
 }
 
+Result<void> attach_to_process(Studio& studio, std::uint32_t pid, int stacks_hz) {
+    const bool trains = service::TrainerLink::exists(pid);
+    if (trains)
+        GS_TRY_VOID(
+            leave_scene(studio.state(), [pid](Engine& e) { e.part<FollowedTraining>().follow(pid); }));
+    const auto attached = studio.traces().library().attach(pid, stacks_hz);
+    return trains ? Result<void>() : attached;
+}
+
 void Studio::carry_out_ui_actions() {
     std::deque<UiAction> actions = std::exchange(state_.ui_actions, {});
     for (UiAction& action : actions) {
@@ -254,12 +264,16 @@ void Studio::open_start_paths() {
               .settings = options_.settings});
     if (!options_.compare.empty()) open({.contents = {.path = options_.compare}, .beside = true});
     for (const std::string& path : options_.traces) check(open_trace(path));
-    for (const std::uint32_t pid : options_.attach)
-        if (const auto attached = traces_.library().attach(pid, options_.stacks_hz); !attached) {
+    bool trains = false;
+    for (const std::uint32_t pid : options_.attach) {
+        trains |= service::TrainerLink::exists(pid);
+        if (const auto attached = attach_to_process(*this, pid, options_.stacks_hz); !attached) {
             check(attached);
             nothing_to_show();
         }
-    if (!options_.contents.path.empty() || (options_.traces.empty() && options_.attach.empty()))
+    }
+    if (trains || !options_.contents.path.empty() ||
+        (options_.traces.empty() && options_.attach.empty()))
         return;
     scene_.show_for_traces();
 }

@@ -95,6 +95,9 @@ class Studio {
 
 /// Saves one file. usage: nothing is open, or not a .gsb file; unwritable.
 Result<void> save_bundle(Studio& studio, const std::string& path, bool photos);
+/// Shows what a process records (TraceLibrary::attach), and its training where it hands that over
+/// (FollowedTraining).
+Result<void> attach_to_process(Studio& studio, std::uint32_t pid, int stacks_hz);
 /// What the window is called: scene, run, step.
 std::string window_title(const StudioState& state);
 

@@ -29,6 +29,7 @@
 #include "panels/widgets/widgets.h"
 #include "panels/workspace.h"
 #include "profiler/collect/client.h"
+#include "profiler/collect/trainer_link.h"
 #include "renderer/present/texture.h"
 
 namespace gs {
@@ -50,6 +51,10 @@ std::vector<Suggestion> suggestions(const Workspace& workspace, const std::strin
                     {std::to_string(producer.pid),
                      fmt::format("{}  {}", connection->card().text, connection->labels().command)});
         }
+    if (command == "trace.attach")
+        for (const std::uint32_t pid : service::TrainerLink::list())
+            out.push_back(
+                {std::to_string(pid), "training  " + service::Connection::labels_of(pid).command});
     if (command == "panel" || command == "panel.maximise")
         for (const std::string& name : workspace.panel_names()) out.push_back({name, ""});
     if (command == "layout")

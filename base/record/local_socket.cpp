@@ -189,8 +189,8 @@ int send_to(const char* path, const Reply& reply, int descriptor) noexcept {
     return -1;
 }
 
-bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept {
-    iovec part{&reply, sizeof reply};
+long receive_message(int socket, void* out, std::size_t capacity, int& descriptor) noexcept {
+    iovec part{out, capacity};
     ControlMessage control{};
     msghdr message{};
     message.msg_iov = &part;
@@ -199,11 +199,20 @@ bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept {
     message.msg_controllen = sizeof control;
     descriptor = -1;
     const ssize_t bytes = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-    if (bytes < 0) return false;
+    if (bytes < 0) return -1;
     descriptor = take_descriptor(message);
-    const bool whole =
-        bytes == static_cast<ssize_t>(sizeof reply) && (message.msg_flags & MSG_TRUNC) == 0;
-    if (whole && reply.magic == kProtocolMagic && reply.version == kProtocolVersion) {
+    if ((message.msg_flags & MSG_TRUNC) == 0) return bytes;
+    if (descriptor >= 0) ::close(descriptor);
+    descriptor = -1;
+    errno = EMSGSIZE;
+    return -1;
+}
+
+bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept {
+    const long bytes = receive_message(socket, &reply, sizeof reply, descriptor);
+    if (bytes < 0) return false;
+    if (bytes == static_cast<long>(sizeof reply) && reply.magic == kProtocolMagic &&
+        reply.version == kProtocolVersion) {
         reply.role[sizeof reply.role - 1] = '\0';
         reply.text[sizeof reply.text - 1] = '\0';
         return true;

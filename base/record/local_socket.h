@@ -41,6 +41,9 @@ bool trusted_peer(int socket, bool root_may = false) noexcept;
 bool send_reply(int socket, const Reply& reply, int descriptor) noexcept;
 /// The same to the socket at `path`, by a new connection; that, or -1.
 int send_to(const char* path, const Reply& reply, int descriptor) noexcept;
+/// One message of at most `capacity` bytes, and a descriptor (-1: none came). Its bytes; 0: the
+/// other end is gone; -1 with errno, EMSGSIZE where it was longer.
+long receive_message(int socket, void* out, std::size_t capacity, int& descriptor) noexcept;
 /// One Reply, and a descriptor (-1: none came). False when none came, it is not one, or the other
 /// end is gone.
 bool receive_reply(int socket, Reply& reply, int& descriptor) noexcept;

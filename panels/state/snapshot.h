@@ -61,9 +61,15 @@ struct RoundCurves {
     std::vector<CurvePoint> target;  ///< target number: a curve, or a cap
     std::vector<CurvePoint> cloned, split, added, relocated, pruned;  ///< Gaussians in this round
 };
+/// Numbers that a trainer of another process logs, by its name for them.
+struct LoggedCurve {
+    std::string name;
+    std::vector<CurvePoint> points;
+};
 struct Curves {
     std::vector<CurvePoint> loss, train_psnr, gaussians, step_ms, test_psnr, test_ssim, lr_means;
     RoundCurves rounds;
+    std::vector<LoggedCurve> logged;
     std::vector<CurveMark> marks;
 };
 
@@ -88,8 +94,9 @@ inline constexpr std::array<const char*, 7> kRunStateNames{
 
 struct TrainingStatus {
     RunState state = RunState::empty;
-    std::string message;  ///< the current load, or why it failed
-    double progress = 0;  ///< 0..1 while loading
+    std::string message;    ///< the current load, or why it failed
+    bool followed = false;  ///< it runs in another process (app/session/parts/followed_training.h)
+    double progress = 0;    ///< 0..1 while loading
     std::uint64_t step = 0, total_steps = 0, run_to = 0;
     /// NaN: unknown (yet); a device reports a step's loss a little later.
     double loss = std::numeric_limits<double>::quiet_NaN(), train_psnr = loss, test_psnr = loss,
@@ -98,7 +105,9 @@ struct TrainingStatus {
     double step_ms = 0;           ///< mean of the last 50 steps
     double eta_seconds = 0;
     std::uint64_t gaussians = 0;
-    double viewer_share = 0;  ///< measured share of engine time spent on view frames, 0..1
+    /// Measured share of the engine's time spent on view frames, 0..1; where `followed`, of the
+    /// trainer's spent on copies, and the share that it allows.
+    double viewer_share = 0, copy_budget = 0;
     std::string last_checkpoint;
     double seconds = 0;  ///< of its steps and measurements, since first_step
     std::uint64_t first_step = 0;
@@ -330,7 +339,7 @@ struct Snapshot : SessionView {
         return !scene && (training.state == RunState::empty || training.state == RunState::failed);
     }
     /// Only splats: no photos to train on.
-    bool nothing_to_train() const { return scene && scene->train_views == 0; }
+    bool nothing_to_train() const { return scene && scene->train_views == 0 && !training.followed; }
     const TraceEntry* shown_entry() const {
         for (const TraceEntry& entry : traces)
             if (entry.id == shown_trace) return &entry;

@@ -54,16 +54,25 @@ std::vector<CurveOf> curves_of(std::size_t kind) {
 }
 
 std::vector<PlotLine> all_lines(const Curves& c) {
-    return {{"loss", 0, c.loss},
-            {"train_psnr_db", 0, c.train_psnr},
-            {"test_psnr_db", 0, c.test_psnr},
-            {"test_ssim", 0, c.test_ssim},
-            {"gaussians", 0, c.gaussians},
-            {"step_ms", 0, c.step_ms},
-            {"lr_means", 0, c.lr_means}};
+    std::vector<PlotLine> out{{"loss", 0, c.loss},
+                              {"train_psnr_db", 0, c.train_psnr},
+                              {"test_psnr_db", 0, c.test_psnr},
+                              {"test_ssim", 0, c.test_ssim},
+                              {"gaussians", 0, c.gaussians},
+                              {"step_ms", 0, c.step_ms},
+                              {"lr_means", 0, c.lr_means}};
+    for (const LoggedCurve& logged : c.logged) out.push_back({logged.name, 0, logged.points});
+    return out;
 }
 
 }  // namespace
+
+std::string PlotsPanel::button(std::size_t kind) const {
+    return kind < kinds ? kButtons[kind] : title(kind) + "##logged";
+}
+std::string PlotsPanel::title(std::size_t kind) const {
+    return kind < kinds ? kTitles[kind] : curves_->logged[kind - kinds].name;
+}
 
 /// Prepares the drawn curves, once for each publication.
 void PlotsPanel::shape(const Snapshot& snapshot) {
@@ -77,15 +86,14 @@ void PlotsPanel::shape(const Snapshot& snapshot) {
     shaped_smoothing_ = smoothing;
     const auto weight = static_cast<double>(smoothing);
     double first = 1e300, last = -1e300;
-    const auto add = [&](std::size_t kind, const Curves& run, const CurveOf& curve, bool own,
-                         const std::string& name, ImU32 color) {
-        const auto& points = run.*curve.points;
+    const auto add_points = [&](std::size_t kind, const Curves& run,
+                                const std::vector<CurvePoint>& points, bool dots, bool own,
+                                const std::string& name, ImU32 color) {
         const auto placed = [&](const std::vector<CurvePoint>& of) {
             return axis == time ? over_time(of, run.step_ms) : of;
         };
-        const bool smooths = weight > 0 && !curve.dots;
-        Line line{name, color, curve.dots, placed(smooths ? smoothed(points, weight) : points),
-                  {},   {}};
+        const bool smooths = weight > 0 && !dots;
+        Line line{name, color, dots, placed(smooths ? smoothed(points, weight) : points), {}, {}};
         if (smooths && own) {
             CurveBand band = band_of(points, weight);
             line.low = placed(band.low);
@@ -96,8 +104,17 @@ void PlotsPanel::shape(const Snapshot& snapshot) {
         last = std::max(last, static_cast<double>(line.points.back().step));
         lines_[kind].push_back(std::move(line));
     };
+    const auto add = [&](std::size_t kind, const Curves& run, const CurveOf& curve, bool own,
+                         const std::string& name, ImU32 color) {
+        add_points(kind, run, run.*curve.points, curve.dots, own, name, color);
+    };
+    const std::vector<LoggedCurve>& logged = curves_->logged;
+    lines_.assign(kinds + logged.size(), {});
+    shown.resize(lines_.size(), true);
+    logarithmic.resize(lines_.size(), false);
+    for (std::size_t i = 0; i < logged.size(); ++i)
+        add_points(kinds + i, *curves_, logged[i].points, false, true, logged[i].name, kOrange);
     for (std::size_t kind = 0; kind < kinds; ++kind) {
-        lines_[kind].clear();
         for (std::size_t i = 0; others_ && i < others_->size(); ++i)
             for (const CurveOf& curve : curves_of(kind))
                 add(kind, (*others_)[i].curves, curve, false,
@@ -120,8 +137,8 @@ void PlotsPanel::draw(const Snapshot& snapshot, Commands& commands) {
         empty_note("Start training to see curves here");
         return;
     }
-    draw_buttons(snapshot, commands);
     shape(snapshot);
+    draw_buttons(snapshot, commands);
     range.begin(first_, last_);
     draw_grid(snapshot, commands);
 }
@@ -131,13 +148,14 @@ void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     tooltip("Smoothing, the axis, all steps, and other runs behind these curves");
     draw_more(snapshot, commands);
     draw_alarms();
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
-        beside_if_fits(kButtons[kind]);
+    for (std::size_t kind = 0; kind < lines_.size(); ++kind) {
+        const std::string label = button(kind);
+        beside_if_fits(label.c_str());
         const bool on = shown[kind];
         if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
-        if (ImGui::SmallButton(kButtons[kind])) shown[kind] = !shown[kind];
+        if (ImGui::SmallButton(label.c_str())) shown[kind] = !shown[kind];
         if (on) ImGui::PopStyleColor();
-        tooltip(std::string("Show or hide: ") + kTitles[kind]);
+        tooltip("Show or hide: " + title(kind));
     }
 }
 
@@ -215,7 +233,8 @@ void PlotsPanel::draw_alarms() {
 
 /// Right click on a plot.
 void PlotsPanel::draw_menu(std::size_t kind, const Snapshot& snapshot, Commands& commands) {
-    ImGui::MenuItem("Logarithmic scale", nullptr, &logarithmic[kind]);
+    if (ImGui::MenuItem("Logarithmic scale", nullptr, logarithmic[kind]))
+        logarithmic[kind] = !logarithmic[kind];
     if (ImGui::MenuItem("Show all steps")) range.fit = true;
     if (ImGui::MenuItem("Copy as CSV"))
         ImGui::SetClipboardText(curves_csv(all_lines(*snapshot.curves)).c_str());
@@ -248,11 +267,12 @@ void PlotsPanel::draw_grid(const Snapshot& snapshot, Commands& commands) {
     const float width =
         (room.x - gap.x * static_cast<float>(columns - 1)) / static_cast<float>(columns) - 1;
     int index = 0;
-    for (std::size_t kind = 0; kind < kinds; ++kind) {
+    for (std::size_t kind = 0; kind < lines_.size(); ++kind) {
         if (!shown[kind]) continue;
+        const std::string named = title(kind);
         PlotLook look;
-        look.title = kTitles[kind];
-        look.unit = kUnits[kind];
+        look.title = named;
+        look.unit = kind < kinds ? kUnits[kind] : "";
         look.logarithmic = logarithmic[kind];
         look.marks = marks_;
         look.logarithmic_x = axis == log_steps;
@@ -266,9 +286,9 @@ void PlotsPanel::draw_grid(const Snapshot& snapshot, Commands& commands) {
         look.legend = lines.size() > 1;
         if (index++ % columns != 0) ImGui::SameLine();
         ImGui::PushID("plots");
-        plot(kButtons[kind], lines, look, range);
+        plot(button(kind).c_str(), lines, look, range);
         ImGui::PopID();
-        if (ImGui::BeginPopupContextItem(kTitles[kind])) {
+        if (ImGui::BeginPopupContextItem(named.c_str())) {
             draw_menu(kind, snapshot, commands);
             ImGui::EndPopup();
         }

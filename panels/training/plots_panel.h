@@ -1,9 +1,10 @@
 // Plots: the run's curves over steps or time: loss, PSNR, SSIM, count, time per iteration, learning
-// rate; marks of edits and alarms; other runs behind them. A tab of the workspace.
+// rate, and what a trainer of another process logs; marks of edits and alarms; other runs behind
+// them. A tab of the workspace.
 #pragma once
 
-#include <array>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "panels/state/command.h"
@@ -13,13 +14,14 @@
 namespace gs {
 
 struct PlotsPanel {
+    /// From `kinds` on: Curves::logged.
     enum Kind : std::size_t { loss, psnr, ssim, count, speed, rate, kinds };
     enum Axis : std::size_t { steps, log_steps, time, axes };
 
     void draw(const Snapshot& snapshot, Commands& commands);
 
-    std::array<bool, kinds> shown{true, true, false, false, false, false};
-    std::array<bool, kinds> logarithmic{true, false, false, false, false, true};
+    std::vector<bool> shown{true, true, false, false, false, false};
+    std::vector<bool> logarithmic{true, false, false, false, false, true};
     Axis axis = steps;
     float smoothing = 0;  ///< 0 to 0.99
     PlotRange range;
@@ -32,6 +34,8 @@ struct PlotsPanel {
         bool dots = false;
         std::vector<CurvePoint> points, low, high;
     };
+    std::string button(std::size_t kind) const;
+    std::string title(std::size_t kind) const;
     void shape(const Snapshot& snapshot);
     void draw_buttons(const Snapshot& snapshot, Commands& commands);
     void draw_more(const Snapshot& snapshot, Commands& commands);
@@ -41,7 +45,7 @@ struct PlotsPanel {
     void draw_menu(std::size_t kind, const Snapshot& snapshot, Commands& commands);
 
     // The drawn curves and their inputs.
-    std::array<std::vector<Line>, kinds> lines_;
+    std::vector<std::vector<Line>> lines_;
     std::vector<CurveMark> marks_;
     double first_ = 0, last_ = 1;
     std::shared_ptr<const Curves> curves_;

@@ -90,7 +90,7 @@ void TrainingPanel::draw_state(const Snapshot& snapshot) {
     };
     cell("step", format_count(static_cast<double>(t.step)));
     cell("loss", t.step > 0 ? format_number(t.loss, 4) : "-");
-    cell("of", format_count(static_cast<double>(t.total_steps)));
+    cell("of", t.total_steps > 0 ? format_count(static_cast<double>(t.total_steps)) : "-");
     cell("per step", t.step_ms > 0 ? format_ms(t.step_ms) : "-");
     cell("ETA", t.eta_seconds > 0 ? format_duration(t.eta_seconds) : "-");
     cell("test", t.test_psnr > 0 ? format_db(t.test_psnr) : "-");
@@ -119,9 +119,9 @@ void TrainingPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     if (icon_text_button(Icon::step, "Step", "One step, then pause", running || idle))
         commands.push("train.step");
     ImGui::SameLine();
-    if (icon_text_button(Icon::stop, "Finish",
-                         "Save the results and finish the run here; it can be continued",
-                         running || (idle && state != RunState::finished)))
+    if (icon_text_button(
+            Icon::stop, "Finish", "Save the results and finish the run here; it can be continued",
+            !snapshot.training.followed && (running || (idle && state != RunState::finished))))
         commands.push("train.stop");
     const auto step = static_cast<double>(snapshot.training.step);
     if (run_to <= 0) run_to = static_cast<int>(std::min(1e9, (std::floor(step / 1000) + 1) * 1000));
@@ -136,10 +136,11 @@ void TrainingPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
 
 void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
     const bool any = snapshot.scene != nullptr;
-    const bool can_save = snapshot.training.state == RunState::training ||
-                          snapshot.training.state == RunState::paused ||
-                          snapshot.training.state == RunState::finished ||
-                          snapshot.training.state == RunState::ready;
+    const bool can_save =
+        !snapshot.training.followed && (snapshot.training.state == RunState::training ||
+                                        snapshot.training.state == RunState::paused ||
+                                        snapshot.training.state == RunState::finished ||
+                                        snapshot.training.state == RunState::ready);
     if (icon_text_button(Icon::save, "Checkpoint", "Save everything needed to resume later",
                          any && can_save))
         commands.push("train.checkpoint");
@@ -149,6 +150,14 @@ void TrainingPanel::draw_files(const Snapshot& snapshot, Commands& commands) {
         commands.push("browse", {"export"});
     const std::string& saved = snapshot.training.last_checkpoint;
     const float room = ImGui::GetContentRegionAvail().x;
+    if (snapshot.training.followed) {
+        dim_text(fitted(fmt::format("In another process; copies take {} of {}",
+                                    format_share(snapshot.training.viewer_share),
+                                    format_share(snapshot.training.copy_budget)),
+                        room));
+        tooltip("Share of its time, and what it allows: gausscope.attach(budget=0.01)");
+        return;
+    }
     if (snapshot.training.state == RunState::failed) {
         colored_text(theme().error, fitted(snapshot.training.message, room));
         tooltip(snapshot.training.message);
@@ -265,7 +274,9 @@ void TrainingPanel::draw_setting(const SettingRow& row, bool changeable, Command
 }
 
 void TrainingPanel::draw_settings(const Snapshot& snapshot, Commands& commands) {
-    if (!snapshot.settings || snapshot.settings->empty()) return;
+    if (!snapshot.settings) return;
+    if (snapshot.settings->empty())
+        return empty_note("The trainer declares no editable parameters");
     for (const bool back : {true, false}) {
         const HistoryState::Row* edit = nullptr;
         if (snapshot.history)

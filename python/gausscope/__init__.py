@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what __getattr__() finds, for editors and type checkers
     from .rasterize import rasterization
     from .splats import Splats, load, save
     from .stages import stage
+    from .viewer import attach
 
 # name: the module that defines it
 _HOMES = {
@@ -27,13 +28,14 @@ _HOMES = {
     "Capture": "capture",
     "View": "capture",
     "stage": "stages",
+    "attach": "viewer",
     **dict.fromkeys(
         ("Run", "call", "train", "evaluate", "info", "doctor", "inspect", "costs", "predict", "convert", "simplify"),
         "program"),
 }
 _MODULES = ("benchmark", "inria", "strategy")
 __all__ = [
-    "Capture", "Error", "NotFound", "Run", "Splats", "View", "call", "convert", "costs", "doctor", "evaluate", "info", "inspect",
+    "Capture", "Error", "NotFound", "Run", "Splats", "View", "attach", "call", "convert", "costs", "doctor", "evaluate", "info", "inspect",
     "load", "predict", "rasterization", "save", "simplify", "stage", "train", "version"]
 
 

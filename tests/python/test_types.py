@@ -25,6 +25,10 @@ lost: list[str] = gausscope.save("b.spz", splats)
 def step(scale: float) -> float:
     return scale + len(gausscope.Capture.__doc__ or "")
 
+viewer = gausscope.attach(editable={"lr": (1e-3, 0.0, 1.0)}, photos=[{"path": "a.png"}])
+changed: dict[str, float] = viewer.step(1, 0.5, means=means, quats=means, scales=means, opacities=means, sh=means)
+rate: float = viewer["lr"] * viewer.share
+
 try:
     step(1.0)
 except gausscope.Error as error:

@@ -19,6 +19,7 @@
 #include "base/record/process.h"
 #include "base/try.h"
 #include "profiler/analysis/pulse.h"
+#include "profiler/collect/trainer_link.h"
 
 namespace gs::cli {
 namespace {
@@ -31,6 +32,7 @@ struct AttachArguments {
     int memory_mib = 1024, graph_nodes_s = 0;
     double stall_after_s = 0;
     int stacks_hz = 0;  ///< 0: no call stacks
+    WindowArguments window;
     bool release_cupti = false, acquire_cupti = false, insights = false;
 };
 
@@ -52,6 +54,7 @@ void add_options(CLI::App& app, AttachArguments& a) {
               "only that");
     add_stall_after(app, a.stall_after_s);
     add_stacks(app, a.stacks_hz);
+    add_window(app, a.window);
     app.add_flag("--release-cupti", a.release_cupti,
                  "make the process release CUPTI to other tools, then exit");
     app.add_flag("--acquire-cupti", a.acquire_cupti, "make the process use CUPTI again, then exit");
@@ -61,6 +64,7 @@ using service::Answer;
 using service::Connection;
 using service::Op;
 using service::Producer;
+using service::TrainerLink;
 
 constexpr const char* kHow =
     "start it with `gausscope record -- COMMAND`, or with NVTX_INJECTION64_PATH and "
@@ -83,6 +87,11 @@ const char* state_name(std::uint32_t cupti) {
             return "paused by the budget";
     }
     return "?";
+}
+
+bool is_alive(std::uint32_t pid) {
+    const char state = process_stat(pid).state;
+    return state != 0 && state != 'Z' && state != 'X';
 }
 
 /// Reads the rings' recent past into one store, without waiting. Also each process's reason for the
@@ -164,8 +173,8 @@ Result<int> list(double stall_after_s, const CommonArguments& common) {
                                    {"role", "{role}", true},
                                    {"process", "{name}", true},
                                    {"rank", "{rank?}"},
-                                   {"readers", "{leases}"},
-                                   {"CUPTI", "{cupti}", true},
+                                   {"readers", "{leases?}"},
+                                   {"CUPTI", "{cupti?}", true},
                                    {"stuck [s]", "{stalled_s?}"},
                                    {"inside", "{inside?}", true},
                                    {"command", "{command?:short}", true}};
@@ -182,6 +191,12 @@ Result<int> list(double stall_after_s, const CommonArguments& common) {
                        process_stat(producer.pid).state == 'T' ? " (it is stopped: state T)" : "");
         }
     }
+    for (const std::uint32_t pid : TrainerLink::list())
+        if (is_alive(pid)) {
+            const std::string command = Connection::labels_of(pid).command;
+            found.push_back(
+                {{"pid", pid}, {"role", "training"}, {"name", ""}, {"command", command}});
+        }
     const auto jobs = find_stalls(found, past, stall_after_s);
     say_table(found, kColumns);
     for (const Json& process : found)
@@ -238,11 +253,6 @@ Result<int> ask(std::uint32_t pid, Op op, const char* done, std::uint64_t value 
     return fail(ErrorKind::unreadable, "", fmt::format("process {} refused: {}", pid, why));
 }
 
-bool is_alive(std::uint32_t pid) {
-    const char state = process_stat(pid).state;
-    return state != 0 && state != 'Z' && state != 'X';
-}
-
 Result<int> record_headless(const AttachArguments& a, const CommonArguments& common) {
     const fs::path output =
         a.output.empty()
@@ -290,8 +300,10 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
                     "`gausscope attach` lists the processes");
     if (a.pid == 0) return list(a.stall_after_s, common);
     auto connection = connect(a.pid);
-    // Call stacks need nothing inside the process.
-    if (!connection && a.stacks_hz == 0) return tl::unexpected(connection.error());
+    // Call stacks need nothing inside the process, and a training need not be recorded.
+    const bool trains = TrainerLink::exists(a.pid) && is_alive(a.pid) &&
+                        (!common.headless || !a.window.script.empty());
+    if (!connection && a.stacks_hz == 0 && !trains) return tl::unexpected(connection.error());
     if (!connection && process_stat(a.pid).state == 0) return tl::unexpected(connection.error());
     if (a.release_cupti)
         return ask(a.pid, Op::release_cupti, "CUPTI was released; another tool can use it");
@@ -302,13 +314,14 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
                    static_cast<std::uint64_t>(a.graph_nodes_s)));
         if (!common.headless) return asked;
     }
-    if (common.headless) return record_headless(a, common);
+    if (common.headless && a.window.script.empty()) return record_headless(a, common);
     if (a.budget_percent && connection)
         GS_TRY_VOID(connection->ask(Op::set_budget,
                                     static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
     ViewArguments view;
     view.attach = {a.pid};
     view.stacks_hz = a.stacks_hz;
+    view.window = a.window;
     return open_studio(view, common);
 }
 
@@ -316,7 +329,7 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
 
 Subcommand attach_command() {
     return subcommand<AttachArguments>(
-        "attach", "attach to a process that runs under the profiling service",
+        "attach", "attach to a training, or to a process under the profiling service",
         "  gausscope attach                                       list the processes\n"
         "  gausscope attach 1234                                  attach the studio\n"
         "  gausscope attach 1234 --stacks                         with call stacks\n"

@@ -18,6 +18,8 @@ EditName named(const Verb& verb, std::uint64_t gaussians) {
 
 std::string Editor::why_not() const {
     if (!ctx_.scene) return "nothing to edit: open a scene first";
+    if (ctx_.scene->followed)
+        return "a training of another process cannot be edited: export its splats and open them";
     if (ctx_.scene->levels) return "a streamed set cannot be edited: convert one level and open it";
     return {};
 }

@@ -1,5 +1,6 @@
 #include "app/session/parts/run_plots.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace gs {
@@ -52,9 +53,8 @@ void RunPlots::add_step(const StepReport& report) {
         if (std::isfinite(report.psnr)) sum_.psnr += report.psnr, ++sum_.psnrs;
     }
     sum_.milliseconds += report.milliseconds;
-    if (++sum_.steps < stride_ || sum_.losses == 0 || sum_.psnrs == 0) return;
-    // All step curves have the same points, so they are merged together and the stride doubles
-    // once.
+    if (++sum_.steps < stride_ || sum_.losses == 0) return;
+    // Step curves are merged together, and the stride doubles once.
     if (curves_.loss.size() >= kMostCurvePoints) {
         for (auto* curve : {&curves_.loss, &curves_.train_psnr, &curves_.gaussians,
                             &curves_.step_ms, &curves_.lr_means})
@@ -62,11 +62,11 @@ void RunPlots::add_step(const StepReport& report) {
         stride_ *= 2;
     }
     const auto mean = [](double sum, std::uint64_t n) { return sum / static_cast<double>(n); };
-    append(curves_.loss, report.step, mean(sum_.loss, sum_.losses), kMostCurvePoints);
-    append(curves_.train_psnr, report.step, mean(sum_.psnr, sum_.psnrs), kMostCurvePoints);
+    append_known(curves_.loss, report.step, mean(sum_.loss, sum_.losses), kMostCurvePoints);
+    append_known(curves_.train_psnr, report.step, mean(sum_.psnr, sum_.psnrs), kMostCurvePoints);
     append(curves_.gaussians, report.step, static_cast<double>(report.gaussians), kMostCurvePoints);
     append(curves_.step_ms, report.step, mean(sum_.milliseconds, sum_.steps), kMostCurvePoints);
-    append(curves_.lr_means, report.step, report.lr_means, kMostCurvePoints);
+    append_known(curves_.lr_means, report.step, report.lr_means, kMostCurvePoints);
     sum_ = Sum();
 }
 
@@ -93,6 +93,19 @@ void RunPlots::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {
     row.measured_step = step;
     append_known(row.loss_history, step, photo.loss, kMostRowPoints);
     append_known(row.psnr_history, step, photo.psnr, kMostRowPoints);
+}
+
+void RunPlots::add_logged(std::uint64_t step, const std::string& name, double value) {
+    constexpr std::size_t kMostNames = 24;
+    for (const auto& [known, curve] :
+         {std::pair("psnr", &Curves::train_psnr), std::pair("test_psnr", &Curves::test_psnr),
+          std::pair("test_ssim", &Curves::test_ssim), std::pair("lr_means", &Curves::lr_means)})
+        if (name == known) return append_known(curves_.*curve, step, value, kMostCurvePoints);
+    auto& logged = curves_.logged;
+    auto at = std::ranges::find(logged, name, &LoggedCurve::name);
+    if (at == logged.end() && logged.size() == kMostNames) return;
+    if (at == logged.end()) at = logged.insert(at, {name, {}});
+    append_known(at->points, step, value, kMostCurvePoints);
 }
 
 void RunPlots::add_evaluation(const Evaluation& evaluation) {

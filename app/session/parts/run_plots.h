@@ -16,6 +16,8 @@ class RunPlots {
   public:
     void begin(std::vector<CameraRow> rows);
     void add_step(const StepReport& report);
+    /// A number that a trainer of another process logs.
+    void add_logged(std::uint64_t step, const std::string& name, double value);
     void add_evaluation(const Evaluation& evaluation);
     /// Where the run has the cameras by now.
     void take_poses(const Trainer& trainer);

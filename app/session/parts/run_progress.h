@@ -28,6 +28,11 @@ class RunProgress final : public PartWith<> {
     /// After each step of the run, and each photo of its evaluation. `step`: null: none.
     void follow(Run& run, const StepReport* step);
     void add_evaluation(const Evaluation& evaluation);
+    /// For a training in another process.
+    RunPlots& followed_plots() {
+        curves_.changed = true;
+        return plots_;
+    }
     /// Publishes everything soon: the run has paused or ended.
     void rest();
     /// Shows the present curves as those of another run, in `folder`.

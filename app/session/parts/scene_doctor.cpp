@@ -172,6 +172,8 @@ std::string SceneDoctor::why_not_fixable() const {
     if (!ctx_.scene) return "nothing to fix: open a scene first";
     if (ctx_.scene->trainer)
         return "a training run cannot be fixed: export the splats and open them";
+    if (ctx_.scene->followed)
+        return "a training of another process cannot be fixed: export its splats and open them";
     if (ctx_.scene->levels) return "a streamed set cannot be fixed: convert one level and open it";
     return {};
 }

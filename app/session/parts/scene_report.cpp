@@ -18,6 +18,8 @@ void SceneReport::scene_changed(SceneChange change) {
         ctx_.events.changed().scene = nullptr;
         return;
     }
+    // Snapshots of another process's training come as often as its steps do.
+    if (change == SceneChange::model && ctx_.scene->followed) return;
     if (change == SceneChange::scene) info_ = describe_scene(*ctx_.scene);
     publish();
 }

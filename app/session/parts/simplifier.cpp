@@ -19,6 +19,9 @@ void Simplifier::start(const std::string& to) {
     if (ctx_.scene->trainer)
         return ctx_.events.error(
             "a training run cannot be simplified: export the splats and open them");
+    if (ctx_.scene->followed)
+        return ctx_.events.error(
+            "a training of another process cannot be simplified: export its splats and open them");
     if (ctx_.scene->levels)
         return ctx_.events.error(
             "a streamed set cannot be simplified: convert one level and open it");

@@ -81,6 +81,8 @@ bool Training::may_train(const char* verb) {
 }
 
 void Training::start() {
+    if (the<FollowedTraining>().follows())
+        return the<FollowedTraining>().run_to(service::TrainerRecord::kNever);
     if (!may_train("train")) return;
     run_to_ = 0;
     begin_training(static_cast<std::uint64_t>(ctx_.options.settings.steps));
@@ -97,12 +99,17 @@ void Training::begin_training(std::uint64_t to) {
 
 void Training::pause() {
     interrupted_.reset();
+    if (the<FollowedTraining>().follows()) the<FollowedTraining>().run_to(0);
     if (state_ == RunState::training) rest(RunState::paused);
 }
 
-void Training::step(std::uint64_t count) { run_to(steps_done() + count); }
+void Training::step(std::uint64_t count) {
+    const FollowedTraining& followed = the<FollowedTraining>();
+    run_to((followed.follows() ? followed.steps_done() : steps_done()) + count);
+}
 
 void Training::run_to(std::uint64_t step) {
+    if (the<FollowedTraining>().follows()) return the<FollowedTraining>().run_to(step);
     if (!may_train("train")) return;
     if (step <= steps_done())
         return ctx_.events.error(
@@ -112,6 +119,8 @@ void Training::run_to(std::uint64_t step) {
 }
 
 void Training::stop() {
+    if (the<FollowedTraining>().follows())
+        return ctx_.events.error("cannot finish a training of another process: stop it there");
     if (!ctx_.scene || !ctx_.scene->run) return ctx_.events.error("nothing is training");
     finish();
     rest(RunState::finished);
@@ -189,7 +198,7 @@ void Training::evaluate() {
         return ctx_.events.error("cannot evaluate: no capture is open");
     asked_for_evaluation_ = true;
     if (ctx_.scene->run) return ctx_.scene->run->evaluate();
-    const auto photos = std::make_shared<EvaluationJob>(*ctx_.scene->capture, 0);
+    const auto photos = std::make_shared<EvaluationJob>(*ctx_.scene->capture, steps_done());
     ctx_.jobs.start_slices(
         {.name = kEvaluationJob, .of_scene = true, .like_training = true},
         [photos](const Shown& shown, const Progress&) {
@@ -336,6 +345,7 @@ void Training::describe(Published& view) const {
                 {snapshot.step(), snapshot.bytes(), snapshot.why, snapshot.number});
     }
     training.last_checkpoint = run ? run->keeper().files().at("checkpoint") : last_checkpoint_;
+    the<FollowedTraining>().describe(training);
     status.evaluating = evaluating();
     status.trains = run != nullptr;
 }

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "app/session/engine_context.h"
+#include "app/session/parts/followed_training.h"
 #include "app/session/parts/run_progress.h"
 #include "app/session/viewer.h"
 
 namespace gs {
 
-class Training final : public PartWith<Viewer, RunProgress> {
+class Training final : public PartWith<Viewer, RunProgress, FollowedTraining> {
   public:
     using PartWith::PartWith;
 

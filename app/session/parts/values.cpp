@@ -45,6 +45,16 @@ void find_ends(const Buffer<float>& by_row, GaussianValues& values) {
     }
 }
 
+/// Those that the trainer of another process gave; null: it gave none.
+const Buffer<float>* given_values(const LoadedScene& scene, GaussianValue value) {
+    if (!scene.followed) return nullptr;
+    const Buffer<float>* const of = value == GaussianValue::gradient ? &scene.followed->gradients
+                                    : value == GaussianValue::second_moment
+                                        ? &scene.followed->second_moments
+                                        : nullptr;
+    return of && !of->empty() ? of : nullptr;
+}
+
 }  // namespace
 
 void Values::follow(const Shown& shown, const ViewRequest& request) {
@@ -114,7 +124,12 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
     found_.step = key_.step;
     rows_ = rows;
     by_row_.resize_discard(0);
-    if (is_of_run(value) && !scene.trainer) {
+    const Buffer<float>* const given = given_values(scene, value);
+    if (given) {
+        by_row_.resize_discard(given->size());
+        std::copy(given->begin(), given->end(), by_row_.begin());
+        found_.note = "from the trainer";
+    } else if (is_of_run(value) && !scene.trainer) {
         found_.problem = "only in a training run: open a capture or a checkpoint";
     } else if (is_of_run(value)) {
         scene.trainer->backend().look_at_arrays(

@@ -1,0 +1,603 @@
+"""Shows a training in gausscope while it runs: what a trainer does with it is one call a step.
+
+    viewer = gausscope.attach(editable={"lr": 1e-3})
+    for step in range(30_000):
+        ...
+        viewer.step(step, loss, means=means, quats=quats, scales=scales, opacities=opacities, sh=sh)
+        optimizer.param_groups[0]["lr"] = viewer["lr"]
+        viewer.wait()
+
+`gausscope attach PID` connects to the socket PID.training in the runtime directory. Both sides send records of one size
+(profiler/collect/trainer_link.h has their layout). There is no thread: step() and wait() answer. A viewer that wants a picture
+gets one copy of the Gaussians in a memfd, which is reused when every viewer has read it. Nothing is copied without one.
+"""
+from __future__ import annotations
+
+import atexit
+import errno
+import mmap
+import os
+import socket
+import stat
+import struct
+import sys
+import tempfile
+import time
+import warnings
+import weakref
+from typing import Any, Mapping, Optional, Sequence, Union
+
+from ._lib import Error
+
+_RECORD = struct.Struct("=4sHHQQQ8d416s")
+_MAGIC, _VERSION = b"GSTR", 1
+# To the viewer.
+_HELLO, _PARAMETER, _STEP, _VALUE, _SNAPSHOT, _GOODBYE, _CAPTURE = range(1, 8)
+# From it.
+_WANT, _RELEASE, _RUN_TO, _SET = range(16, 20)
+_NEVER = 2**64 - 1
+_MOST_VIEWERS, _SLOTS = 4, 3
+_PIECE_S = 0.05
+_AT_ONCE_S = 0.02
+_SH0 = 0.28209479177387814
+_STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
+
+
+def _memory_name(pid: int, again: int) -> str:
+    return f"{pid}.training" if again == 1 else f"{pid}-{again}.training"
+
+
+def _open_directory() -> int:
+    """The runtime directory of base/record/protocol.h, made where it is missing."""
+    own, user = os.environ.get("GAUSSCOPE_RUNTIME_DIR", ""), os.environ.get("XDG_RUNTIME_DIR", "")
+    if own.startswith("/"):
+        path = own
+        try:
+            found = os.lstat(own)
+        except OSError:
+            found = None
+        open_to_all = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
+        if found and found.st_uid == 0 and stat.S_ISDIR(found.st_mode) and found.st_mode & open_to_all == open_to_all:
+            path = os.path.join(own, str(os.geteuid()))
+    elif user.startswith("/"):
+        path = os.path.join(user, "gausscope")
+    else:
+        path = f"/tmp/gausscope-{os.geteuid()}"
+    why = ""
+    try:
+        if not os.path.lexists(path):
+            os.mkdir(path, 0o700)
+        opened = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        found = os.fstat(opened)
+        if found.st_uid != os.geteuid():
+            why = "it belongs to another user"
+        elif found.st_mode & 0o077:
+            why = "others can access it: chmod 700"
+        if not why:
+            return opened
+        os.close(opened)
+    except OSError as error:
+        why = error.strerror
+    raise Error(f"{path} cannot be used: {why}. Name another folder in GAUSSCOPE_RUNTIME_DIR.", "unwritable", path)
+
+
+class _Slot:
+    """Shared memory of our own for one snapshot. It cannot shrink while a viewer reads it."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.fd = os.memfd_create("gausscope-training", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        weakref.finalize(self, os.close, self.fd)
+        os.ftruncate(self.fd, size)
+        import fcntl
+        fcntl.fcntl(self.fd, 1033, 0x2 | 0x4 | 0x1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
+        self.map = mmap.mmap(self.fd, size)
+        self.readers: set = set()
+        self.pinned = False
+
+    def pin(self, torch: Any) -> bool:
+        """So that a GPU can copy into it beside its other work."""
+        if not self.pinned:
+            start = torch.frombuffer(self.map, dtype=torch.uint8).data_ptr()
+            self.pinned = int(torch.cuda.cudart().cudaHostRegister(start, self.size, 0)) == 0
+            if self.pinned:
+                weakref.finalize(self, torch.cuda.cudart().cudaHostUnregister, start)
+        return self.pinned
+
+
+class _Peer:
+    """A connected viewer."""
+
+    def __init__(self, connection: socket.socket):
+        self.socket = connection
+        self.wants = False
+        self.run_to = _NEVER  # it pauses the training at this step
+        self.lost = 0  # records that it was too slow to take
+
+    def send(self, record: bytes, descriptor: int = -1) -> bool:
+        rights = [] if descriptor < 0 else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
+        try:
+            self.socket.sendmsg([record], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
+            return True
+        except BlockingIOError:
+            self.lost += 1
+        except OSError:
+            pass  # it has gone: receiving finds that
+        return False
+
+
+def _record(kind: int, step: int = 0, a: int = 0, b: int = 0, values: Any = (), text: str = "") -> bytes:
+    return _RECORD.pack(_MAGIC, _VERSION, kind, step, a, b, *values, *[0.0] * (8 - len(values)), text.encode()[:415])
+
+
+def _is_torch(array: Any) -> bool:
+    return hasattr(array, "detach")
+
+
+def _on_gpu(array: Any) -> bool:
+    return bool(getattr(array, "is_cuda", False))
+
+
+def _number(value: Any) -> float:
+    return float(value.detach() if _is_torch(value) else value)
+
+
+class Viewer:
+    """What attach() returns."""
+
+    def __init__(self, editable: Mapping[str, Any], name: str, capture: str, steps: int, budget: float):
+        if not 0 < budget <= 1:
+            raise Error(f"budget is a share of the trainer's time, above 0 and at most 1, not {budget}")
+        self._parameters: dict[str, float] = {}
+        self._declared: list[tuple[str, float, float, float]] = []
+        for key, value in editable.items():
+            low, high = (value[1], value[2]) if isinstance(value, tuple) and len(value) == 3 else (-float("inf"), float("inf"))
+            start = float(value[0] if isinstance(value, tuple) else value)
+            if not low <= start <= high:
+                raise Error(f"editable {key!r}: give a number, or (value, lowest, highest), not {value!r}")
+            self._parameters[key] = start
+            self._declared.append((key, start, float(low), float(high)))
+        self.name, self.capture, self.budget = name, capture, budget
+        self.copies = 0  #: snapshots copied so far
+        self.seconds = 0.0  #: of the trainer's time that viewers have taken since the first of them came
+        self._steps = steps
+        self._changed: dict[str, float] = {}
+        self._step = 0
+        self._waits = False  # wait() is called in this training
+        self._peers: list[_Peer] = []
+        self._slots: list[_Slot] = []
+        self._latest: Optional[tuple[int, _Slot, bytes]] = None
+        self._on_its_way: Any = None
+        self._last_step = self._looked_since = time.perf_counter()
+        self._not_before = 0.0  # after a failure
+        self._folder = ""
+        self._count = -1
+        self._next_look = 0.0  # for new viewers and what they ask
+        self._pid = os.getpid()
+        self._listen()
+
+    def _listen(self) -> None:
+        directory = _open_directory()
+        at = f"/proc/self/fd/{directory}/"  # whatever the length of the path
+        try:
+            for again in range(1, 10):
+                name = _memory_name(self._pid, again)
+                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
+                    if probe.connect_ex(at + name) in (errno.ECONNREFUSED, errno.ENOENT):
+                        break
+            self._listener: Optional[socket.socket] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+            self._listener.setblocking(False)
+            hidden = "." + name
+            if os.path.lexists(at + hidden):
+                os.unlink(at + hidden)
+            self._listener.bind(at + hidden)
+            os.chmod(at + hidden, 0o600)
+            self._listener.listen(_MOST_VIEWERS)
+            os.rename(at + hidden, at + name)
+        except OSError as error:
+            os.close(directory)
+            raise Error(f"no socket for viewers: {error}", "unwritable") from None
+        self._path = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), name)
+        os.close(directory)
+
+    # ---- for the trainer
+
+    def __getitem__(self, name: str) -> float:
+        """The present value of an editable parameter."""
+        return self._parameters[name]
+
+    @property
+    def watched(self) -> bool:
+        """Whether a viewer is connected."""
+        return bool(self._peers)
+
+    @property
+    def share(self) -> float:
+        """The share of the trainer's time that viewers have taken since the first of them came."""
+        return self.seconds / max(time.perf_counter() - self._looked_since, 1e-9) if self._peers else 0.0
+
+    def step(self, step: int, loss: Any = None, *, means: Any, quats: Any, scales: Any, opacities: Any,
+             sh: Any = None, sh0: Any = None, shN: Any = None, colors: Any = None, layout: str = "linear",
+             antialiased: bool = False, gradients: Any = None, second_moments: Any = None,
+             log: Optional[Mapping[str, Any]] = None) -> dict[str, float]:
+        """Call it after each step of training, with the Gaussians as they are now. Returns the editable parameters that a
+        viewer has changed since the last call.
+
+        means [N,3], quats [N,4] wxyz, scales [N,3], opacities [N] or [N,1]; one of sh [N,K,3], sh0 [N,1,3] with shN
+        [N,K-1,3], or colors [N,3] from 0 to 1. layout "linear": scales and opacities are what rasterization() takes;
+        "stored": logarithms and logits, what optimizers hold. gradients, second_moments: numbers [N] to colour by.
+        log: numbers to plot, by name.
+        Tensors or arrays of any float type, device and strides.
+
+        Without a viewer it looks for one and checks shapes, 20 times a second and where N changes, and returns. Errors:
+        shapes and names that do not fit.
+        """
+        now = time.perf_counter()
+        milliseconds, self._last_step = (now - self._last_step) * 1e3, now
+        self._step = step
+        looks = now >= self._next_look
+        # Between the times to look for viewers nothing more is done: what is not in a cache costs much.
+        idle = not looks and (not self._peers or not self._may_spend())
+        if idle and getattr(means, "shape", (None,))[0] == self._count:
+            return {}
+        self._step = int(step)
+        count, bases = _check(layout, means, quats, scales, opacities, sh, sh0, shN, colors, gradients, second_moments)
+        self._count = count
+        if self._listener is None or os.getpid() != self._pid:
+            return {}
+        if looks:
+            self._next_look = now + _PIECE_S
+            self._answer()
+        if self._peers and (looks or self._may_spend()):
+            extra = [numbers for numbers in (gradients, second_moments) if numbers is not None]
+            flags = (_STORED * (layout == "stored") | _ANTIALIASED * antialiased | _GRADIENTS * (gradients is not None)
+                     | _MOMENTS * (second_moments is not None))
+            try:
+                if self._tell(loss, milliseconds, count, log or {}):
+                    arrays = [(means, 3), (quats, 4), (scales, 3), (opacities, 1), *_color_arrays(sh, sh0, shN, colors)]
+                    self._copy([*arrays, *((numbers, 1) for numbers in extra)], count, bases | flags << 8)
+                self._announce()
+            except Exception as error:  # no run ends because somebody looks
+                self._not_before = time.perf_counter() + 10
+                warnings.warn(f"gausscope cannot show this training: {error}", RuntimeWarning, stacklevel=2)
+            self.seconds += time.perf_counter() - now
+        elif self._slots and not self._peers:
+            self._announce()
+            if self._on_its_way is None:
+                self._slots, self._latest = [], None  # nobody looks: give the memory back
+        return self._take_changes()
+
+    def wait(self) -> dict[str, float]:
+        """Waits while a viewer has paused the training; call it after step(). Returns the editable parameters that were
+        changed meanwhile. Ctrl-C interrupts it, and it continues when that viewer has gone."""
+        self._waits = True
+        if self._listener is None or os.getpid() != self._pid or not self._paused():
+            return {}
+        import select
+        self._tell_waiting(True)
+        while self._paused():
+            self._hand_latest()
+            select.select([self._listener, *(peer.socket for peer in self._peers)], [], [], _PIECE_S)
+            self._answer()
+        self._tell_waiting(False)
+        self._last_step = time.perf_counter()
+        return self._take_changes()
+
+    def close(self) -> None:
+        """Viewers keep the last picture. Happens at exit by itself."""
+        if self._listener is None:
+            return
+        for peer in self._peers:
+            peer.send(_record(_GOODBYE, self._step, text="the training has ended"))
+        self._forget()
+        for path in (os.path.join(self._folder, "transforms.json"), self._path):
+            try:
+                os.unlink(path)
+            except OSError:
+                pass
+        if self._folder:
+            os.rmdir(self._folder)
+
+    # ---- its own
+
+    def _forget(self) -> None:
+        """Closes what is ours of the sockets, and tells nobody: in a child of fork() they are the parent's."""
+        for peer in self._peers:
+            peer.socket.close()
+        if self._listener is not None:
+            self._listener.close()
+        self._listener, self._peers, self._slots, self._latest, self._on_its_way = None, [], [], None, None
+
+    def _paused(self) -> bool:
+        return any(self._step >= peer.run_to for peer in self._peers)
+
+    def _may_spend(self) -> bool:
+        """Whether viewers may take more of the trainer's time: within the budget, and something at once for the first."""
+        now = time.perf_counter()
+        return self._paused() or (now >= self._not_before
+                                  and self.seconds <= self.budget * (now - self._looked_since) + _AT_ONCE_S)
+
+    def _take_changes(self) -> dict[str, float]:
+        changed, self._changed = self._changed, {}
+        return changed
+
+    def _answer(self) -> None:
+        """Takes new viewers and what viewers ask."""
+        while True:
+            try:
+                connection, _ = self._listener.accept()  # type: ignore[union-attr]
+            except OSError:
+                break
+            self._welcome(connection)
+        for peer in list(self._peers):
+            if not self._read(peer):
+                peer.socket.close()
+                self._peers.remove(peer)
+                for slot in self._slots:
+                    slot.readers.discard(peer)
+
+    def _welcome(self, connection: socket.socket) -> None:
+        _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        connection.setblocking(False)
+        peer = _Peer(connection)
+        if uid not in (os.geteuid(), 0):
+            connection.close()
+            return
+        if len(self._peers) >= _MOST_VIEWERS:
+            peer.send(_record(_GOODBYE, text=f"{_MOST_VIEWERS} viewers are connected already"))
+            connection.close()
+            return
+        if not self._peers:
+            self._looked_since, self.seconds = time.perf_counter(), 0.0
+        peer.send(_record(_HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
+        if self.capture:
+            peer.send(_record(_CAPTURE, text=self.capture))
+        for name, start, low, high in self._declared:
+            peer.send(_record(_PARAMETER, values=[self._parameters[name], low, high, start], text=name))
+        self._peers.append(peer)
+
+    def _read(self, peer: _Peer) -> bool:
+        """False: it has gone, or does not speak our language."""
+        while True:
+            try:
+                data = peer.socket.recv(_RECORD.size + 1)
+            except BlockingIOError:
+                return True
+            except OSError:
+                return False
+            if len(data) != _RECORD.size:
+                return False
+            magic, version, kind, step, a, _, *rest = _RECORD.unpack(data)
+            if magic != _MAGIC or version != _VERSION:
+                return False
+            if kind in (_WANT, _RELEASE):
+                peer.wants = kind == _WANT
+                for slot in self._slots:
+                    slot.readers.discard(peer)
+            elif kind == _RUN_TO:
+                peer.run_to = a
+            elif kind == _SET:
+                self._set(rest[-1].split(b"\0")[0].decode("utf-8", "replace"), rest[0])
+
+    def _set(self, name: str, value: float) -> None:
+        for key, start, low, high in self._declared:
+            if key == name and low <= value <= high:
+                self._parameters[name] = self._changed[name] = value
+                for peer in self._peers:
+                    peer.send(_record(_PARAMETER, self._step, values=[value, low, high, start], text=name))
+
+    def _tell_waiting(self, waiting: bool) -> None:
+        for peer in self._peers:
+            peer.send(_record(_STEP, self._step, values=[float("nan"), float("nan"), self.share, float(waiting), 1.0]))
+
+    def _tell(self, loss: Any, milliseconds: float, count: int, log: Mapping[str, Any]) -> bool:
+        """Sends the step's numbers. Whether a snapshot is to be copied as well."""
+        self._announce()
+        if not self._may_spend():
+            return False
+        wanted = self._on_its_way is None and (self._paused() or any(peer.wants for peer in self._peers))
+        # A number of the GPU would have to be waited for.
+        value = _number(loss) if loss is not None and (wanted or not _on_gpu(loss)) else float("nan")
+        records = [_record(_STEP, self._step, count, 0, [value, milliseconds, self.share, 0.0, float(self._waits)])]
+        for name, number in log.items():
+            if wanted or not _on_gpu(number):
+                records.append(_record(_VALUE, self._step, values=[_number(number)], text=name))
+        for peer in self._peers:
+            for record in records:
+                peer.send(record)
+        return wanted
+
+    def _copy(self, arrays: list[tuple[Any, int]], count: int, code: int) -> None:
+        slot = self._free_slot(4 * count * sum(width for _, width in arrays))
+        if slot is not None:
+            self._on_its_way = (slot, _record(_SNAPSHOT, self._step, count, code), _fill(slot, arrays, count))
+            self.copies += 1
+
+    def _free_slot(self, size: int) -> Optional[_Slot]:
+        """A slot that nobody reads, of at least that size; growing by a quarter, so that a count that changes with every
+        step rarely needs another one."""
+        free = [slot for slot in self._slots if not slot.readers]
+        for slot in free:
+            if slot.size >= size:
+                if self._latest and self._latest[1] is slot:
+                    self._latest = None  # it is about to be another
+                return slot
+        if free:
+            self._slots.remove(free[0])
+            if self._latest and self._latest[1] is free[0]:
+                self._latest = None
+        if len(self._slots) >= _SLOTS:
+            return None
+        self._slots.append(_Slot(max(4096, size + size // 4)))
+        return self._slots[-1]
+
+    def _announce(self) -> None:
+        """Hands over the copy that is complete."""
+        if self._on_its_way is None:
+            return
+        slot, record, event = self._on_its_way
+        if event is not None:
+            if not event[1].query():
+                return
+            self.seconds += event[0].elapsed_time(event[1]) / 1e3
+        self._on_its_way = None
+        self._latest = (self._step, slot, record)
+        self._hand_latest()
+
+    def _hand_latest(self) -> None:
+        if self._on_its_way is not None:
+            return self._announce()
+        if self._latest is None:
+            return
+        _, slot, record = self._latest
+        for peer in self._peers:
+            if peer.wants and peer.send(record, slot.fd):
+                peer.wants = False
+                slot.readers.add(peer)
+
+
+def _shape(array: Any) -> tuple[int, ...]:
+    try:
+        return tuple(array.shape)
+    except AttributeError:
+        raise Error(f"give tensors or arrays, not {type(array).__name__}") from None
+
+
+def _check(layout, means, quats, scales, opacities, sh, sh0, shN, colors, gradients, second_moments) -> tuple[int, int]:
+    """How many Gaussians and how many bases of spherical harmonics. Errors: what does not fit, and how it should be."""
+    if layout not in ("linear", "stored"):
+        raise Error(f'layout is "linear" (as rasterization() takes them) or "stored" (logarithms and logits), not {layout!r}')
+    shape = _shape(means)
+    if len(shape) != 2 or shape[1] != 3:
+        raise Error(f"means: [N, 3] is needed, not {list(shape)}")
+    count = shape[0]
+
+    def fits(name, array, *allowed):
+        if _shape(array) not in allowed:
+            raise Error(f"{name}: {list(allowed[0])} is needed for {count} means, not {list(_shape(array))}")
+
+    fits("quats", quats, (count, 4))
+    fits("scales", scales, (count, 3))
+    fits("opacities", opacities, (count,), (count, 1))
+    for name, array in (("gradients", gradients), ("second_moments", second_moments)):
+        if array is not None:
+            fits(name, array, (count,), (count, 1))
+    if (sh is not None) + (sh0 is not None) + (colors is not None) != 1:
+        raise Error("give the colours as one of sh [N,K,3], sh0 [N,1,3] (with shN [N,K-1,3]), or colors [N,3]")
+    if colors is not None:
+        fits("colors", colors, (count, 3))
+        return count, 1
+    if sh0 is not None:
+        fits("sh0", sh0, (count, 1, 3), (count, 3))
+    bases = 1 + (_shape(shN)[1] if len(_shape(shN)) == 3 else -1) if shN is not None else 1
+    if sh is not None:
+        bases = _shape(sh)[1] if len(_shape(sh)) == 3 else 0
+    if bases not in (1, 4, 9, 16):
+        raise Error(f"sh needs 1, 4, 9 or 16 bases, [N, K, 3], not {list(_shape(shN if sh is None else sh))}")
+    if shN is not None and sh0 is not None:
+        fits("shN", shN, (count, bases - 1, 3))
+    if sh is not None:
+        fits("sh", sh, (count, bases, 3))
+    return count, bases
+
+
+def _color_arrays(sh, sh0, shN, colors) -> list[tuple[Any, int]]:
+    """In the order of the memory: degree 0 first."""
+    if colors is not None:
+        source = colors.detach() if _is_torch(colors) else colors
+        return [((source - 0.5) / _SH0, 3)]
+    if sh is not None:
+        first, rest = sh[:, :1], sh[:, 1:]
+    else:
+        first, rest = sh0, shN
+    width = 0 if rest is None else 3 * _shape(rest)[1]
+    return [(first, 3)] + ([(rest, width)] if width else [])
+
+
+def _fill(slot: _Slot, arrays, count: int) -> Any:
+    """Copies arrays one behind the other; None, or the events around copies that a GPU is still doing."""
+    offset, events, torch = 0, None, sys.modules.get("torch")
+    for array, width in arrays:
+        if count and _is_torch(array):
+            source = array.detach().reshape(count, width)
+            to = torch.frombuffer(slot.map, dtype=torch.float32, count=count * width, offset=offset).view(count, width)
+            beside = _on_gpu(array) and slot.pin(torch)
+            if beside and events is None:
+                events = [torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)]
+                events[0].record()
+            to.copy_(source.to(torch.float32).contiguous() if beside else source, non_blocking=beside)
+        elif count:
+            import numpy
+            to = numpy.frombuffer(slot.map, numpy.float32, count * width, offset).reshape(count, width)
+            numpy.copyto(to, numpy.asarray(array).reshape(count, width), casting="unsafe")
+        offset += 4 * count * width
+    if events:
+        events[1].record()
+    return events
+
+
+def _transforms_of(photos: Any) -> str:
+    """The trainer's photos as a capture: a transforms.json that names them where they are."""
+    import json
+    frames = []
+    for number, photo in enumerate(photos):
+        try:
+            path, K, view = os.path.abspath(os.fspath(photo["path"])), photo["K"], photo["viewmat"]
+            turn = [[float(view[row][column]) for column in range(3)] for row in range(3)]
+            shift = [float(view[row][3]) for row in range(3)]
+            frame = {"file_path": path, "fl_x": float(K[0][0]), "fl_y": float(K[1][1]), "cx": float(K[0][2]),
+                     "cy": float(K[1][2])}
+            if "size" in photo:
+                frame["w"], frame["h"] = (int(side) for side in photo["size"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise Error(f"photos[{number}]: give dict(path=..., viewmat=[4, 4], K=[3, 3], size=(width, height)): "
+                        f"{type(error).__name__}: {error}") from None
+        # World from camera, and OpenGL's axes.
+        signs = (1, -1, -1)
+        frame["transform_matrix"] = [
+            [signs[column] * turn[column][row] for column in range(3)]
+            + [-sum(turn[k][row] * shift[k] for k in range(3))] for row in range(3)] + [[0, 0, 0, 1]]
+        frames.append(frame)
+    test = [frame["file_path"] for frame, photo in zip(frames, photos) if photo.get("test")]
+    return json.dumps({"camera_model": "PINHOLE", "frames": frames, **({"test_filenames": test} if test else {})})
+
+
+_viewers: "weakref.WeakSet[Viewer]" = weakref.WeakSet()
+
+
+def _in_child() -> None:
+    for viewer in list(_viewers):
+        viewer._forget()
+
+
+os.register_at_fork(after_in_child=_in_child)
+atexit.register(lambda: [viewer.close() for viewer in list(_viewers) if viewer._pid == os.getpid()])
+
+
+def attach(*, editable: Optional[Mapping[str, Union[float, tuple[float, float, float]]]] = None, name: str = "",
+           capture: Union[str, os.PathLike[str]] = "", photos: Optional[Sequence[Mapping[str, Any]]] = None, steps: int = 0,
+           budget: float = 0.01) -> Viewer:
+    """Lets `gausscope attach PID` show this training. Call it once, before the loop.
+
+    editable: parameters that a viewer may change, by name: a number, or (value, lowest, highest). name: of the training
+    [the script's]. capture: the folder of its photos, where their cameras are in the trainer's coordinates; or photos:
+    dict(path, viewmat [4,4] world to camera, K [3,3], size (width, height) that K is for, test=True where held out) each.
+    steps: how many there will be. budget: the share of the time that copies may take.
+
+    Errors: no socket can be made; another viewer of this process is open; photos that do not fit.
+    """
+    if any(viewer._listener is not None for viewer in _viewers):
+        raise Error("attach() was called before in this process: use that viewer, or close() it first")
+    if photos and capture:
+        raise Error("give capture or photos, not both")
+    path = os.path.abspath(os.fspath(capture)) if capture else ""
+    document = _transforms_of(photos) if photos else None
+    if len(path.encode()) > 415:
+        raise Error(f"the path of the capture is longer than 415 bytes: {path}")
+    viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", path, steps, budget)
+    if document:
+        viewer.capture = viewer._folder = tempfile.mkdtemp(prefix="gausscope-photos-")
+        with open(os.path.join(viewer._folder, "transforms.json"), "w", encoding="utf-8") as file:
+            file.write(document)
+    _viewers.add(viewer)
+    return viewer
