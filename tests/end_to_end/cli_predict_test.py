@@ -2,6 +2,8 @@
 """`gausscope predict`: what it says of a scene, of GPUs and of itself, as a user runs it."""
 import json
 import os
+import pathlib
+import re
 import sys
 import unittest
 
@@ -44,6 +46,15 @@ class Predict(Case):
                            "--json").json
         self.assertLessEqual(less["counts"]["gaussians"], 50)
         self.assertEqual([less["views"], less["width"], less["height"]], [2, 64, 36])
+
+    def test_the_page_shows_what_it_says_of_the_standard_case(self):
+        docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
+        rows = re.findall(r"^\| `(\w[\w-]*)` \| ([\d.]+) \| ([\d.]+) \|$", (docs / "model.md").read_text(), re.M)
+        self.assertGreaterEqual(len(rows), 5)
+        told = self.expect(0, "predict", "--model", docs / "measurements/2026-11-23-central.json", "--gpu",
+                           ",".join(gpu for gpu, _, _ in rows), "--json").json
+        said = [(p["gpu"], *(f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step"))) for p in told["predictions"]]
+        self.assertEqual(said, rows)
 
     def test_what_it_knows(self):
         gpus = self.expect(0, "predict", "--list", "--json").json["gpus"]
