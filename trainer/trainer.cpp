@@ -72,9 +72,10 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
     std::vector<std::size_t> used = scored_views(*capture);
     used.insert(used.end(), drawn.begin(), drawn.end());
     for (std::size_t v = 0; v < blind.size(); ++v)
-        if (blind[v] != 0 && !std::ranges::count(used, v))
-            log_warning("not {} {}: {}", capture->views[v].test ? "scoring" : "training on",
-                        capture->views[v].name, kWhyBlind);
+        if (blind[v] != 0)
+            log_warning("{}", about_blind(capture->views[v],
+                                          capture->views[v].test ? "scoring" : "training on",
+                                          std::ranges::count(used, v) > 0));
 }
 
 Result<void> Trainer::State::may_draw() const {

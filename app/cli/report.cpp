@@ -7,20 +7,16 @@
 #include "app/cli/common.h"
 #include "base/check.h"
 #include "base/json_write.h"
+#include "base/shortened.h"
 
 namespace gs::cli {
 namespace {
-
-std::string shortened(const std::string& text) {
-    constexpr std::size_t kMost = 64;
-    return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
-}
 
 std::string joined(const Json& list) {
     std::string out;
     for (const Json& item : list)
         out += (out.empty() ? "" : ", ") +
-               (item.is_string() ? item.get<std::string>() : json_text(item));
+               (item.is_string() ? shortened(item.get<std::string>()) : json_text(item));
     return out;
 }
 
@@ -39,11 +35,12 @@ std::string text_of(const Json& value, std::string_view how) {
     if (value.is_null()) return "-";
     if (how == "list") return joined(value);
     if (how == "percent") return fmt::format("{:.1f} %", 100 * value.get<double>());
-    if (how == "short") return shortened(value.get<std::string>());
+    if (how == "short") return shortened(value.get<std::string>(), 64);
     if (how == "rate") return format_rate(value.get<double>());
     if (how == "bytes") return human_bytes(value.get<std::uint64_t>());
     const std::string format = fmt::format("{{:{}}}", how);
-    if (value.is_string()) return fmt::format(fmt::runtime(format), value.get<std::string>());
+    if (value.is_string())
+        return fmt::format(fmt::runtime(format), shortened(value.get<std::string>()));
     const bool as_real = value.is_number_float() || how.ends_with('f') || how.ends_with('g');
     if (as_real) return fmt::format(fmt::runtime(format), value.get<double>());
     if (value.is_number_unsigned())

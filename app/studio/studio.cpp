@@ -213,8 +213,8 @@ Result<void> Studio::open_trace(const std::string& path) {
 Result<void> attach_to_process(Studio& studio, std::uint32_t pid, int stacks_hz) {
     const bool trains = service::TrainerLink::exists(pid);
     if (trains)
-        GS_TRY_VOID(
-            leave_scene(studio.state(), [pid](Engine& e) { e.part<FollowedTraining>().follow(pid); }));
+        GS_TRY_VOID(leave_scene(studio.state(),
+                                [pid](Engine& e) { e.part<FollowedTraining>().follow(pid); }));
     const auto attached = studio.traces().library().attach(pid, stacks_hz);
     return trains ? Result<void>() : attached;
 }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/shortened.h"
 #include "profiler/insights/insight.h"
 #include "profiler/insights/subject.h"
 
@@ -103,7 +104,7 @@ std::string insights_text(const TraceStore& store, const Insights& insights) {
                                  insights.unanswered[i].title);
         out += wrapped(rules + ": " + first.why, "    ", kWidth);
     }
-    return out;
+    return shortened(out, out.size());
 }
 
 nlohmann::ordered_json insights_json(const TraceStore& store, const Insights& insights) {

@@ -1,5 +1,7 @@
 #include "renderer/scene/lost_views.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <iterator>
@@ -103,6 +105,13 @@ std::vector<std::uint8_t> blind_lost_views(const Capture& capture) {
     for (std::size_t i = 0; i < out.size(); ++i)
         out[i] = out[i] != 0 && !sees_any(capture.views[i].camera, points) ? 1 : 0;
     return out;
+}
+
+std::string about_blind(const View& view, const char* doing, bool used) {
+    return fmt::format(
+        "{}{} {}{}: its pose is far from all others and sees no point (pose it again to use it)",
+        used ? "" : "not ", doing, view.name,
+        used ? " only because no other photo is left; its figures say nothing of the scene" : "");
 }
 
 std::vector<std::size_t> without_blind(const Capture& capture, std::vector<std::size_t> views) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "renderer/scene/capture.h"
@@ -28,8 +29,9 @@ bool sees_any(const Camera& camera, const std::vector<Vec3d>& points);
 /// By view: 1 where its pose is lost and none of some_points() is in its picture. Its photo teaches
 /// nothing.
 std::vector<std::uint8_t> blind_lost_views(const Capture& capture);
-inline constexpr const char* kWhyBlind =
-    "its pose is far from all others and sees no point (pose it again to use it)";
+/// A line about a blind view for the log: skipped, or `used` because no other is left. `doing`:
+/// "scoring", "training on".
+std::string about_blind(const View& view, const char* doing, bool used);
 /// Of `views`, those that are not; all of them where none is left.
 std::vector<std::size_t> without_blind(const Capture& capture, std::vector<std::size_t> views);
 /// The views that scores are of: the test photos, or all where there are none, without blind ones.

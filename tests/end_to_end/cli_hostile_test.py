@@ -86,6 +86,29 @@ class Text(Hostile):
         self.studio(0, f"wait-loaded\nview.save {'N' * 100}\nwait-seconds 0.5\nquit\n", scene)
 
 
+    def test_orders_to_the_terminal(self):
+        word = "\x1b[31m" + "Q" * 30_000
+        ply, trace, lidar = self.folder / "orders.ply", self.folder / "t.json", self.folder / "lidar"
+        ply.write_text(f"ply\nformat ascii 1.0\nelement vertex 1\nproperty {word} x\nend_header\n0\n")
+        trace.write_text(json.dumps({"traceEvents": [
+            {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": word}},
+            {"ph": "M", "pid": 1, "tid": 2, "name": "thread_name", "args": {"name": word}},
+            {"ph": "X", "pid": 1, "tid": 2, "ts": 1, "dur": 5, "name": word},
+            {"ph": "B", "pid": 1, "tid": 2, "ts": 9, "name": word}]}))
+        lidar.mkdir()
+        (lidar / "drive.json").write_text(json.dumps({
+            "beam_altitude_angles": [1, 2], "beam_azimuth_angles": [0, 0], "prod_line": word, "lidar_origin_to_beam_origin_mm": 1,
+            "lidar_to_sensor_transform": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1],
+            "data_format": {"pixels_per_column": 2, "columns_per_frame": 4, "columns_per_packet": 1, "udp_profile_lidar": word}}))
+        (lidar / "drive.pcap").write_bytes(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1))
+        for code, command, path in ((2, "info", ply), (2, "info", lidar), (0, "trace", trace)):
+            said = self.expect(code, command, path)
+            self.assertIn("?[31mQQQ", said.out + said.err)
+            self.assertNotIn("\x1b", said.out + said.err)
+            self.assertLess(len(said.out + said.err), 9000)
+        self.assertNotIn("\x1b", self.expect(0, "trace", trace, "--insights").out)
+
+
 class Depth(Hostile):
     """JSON of any depth is refused by every reader, in a few words."""
     DEEP = "[" * 100_000 + "]" * 100_000
@@ -132,6 +155,8 @@ class Depth(Hostile):
             self.refused(2, "train", self.capture, "-o", self.folder / "o", "--config", file, says=says)
             self.refused(2, "render", scene, "-o", self.folder / "p", "--cameras", file, says=says)
             self.refused(2, "bench", scene, "--repeats", 1, "--compare", file)
+        file = self.file("comment.json", '{"a": 1, // \r "settings": "DEEP"}')
+        self.refused(2, "train", self.capture, "-o", self.folder / "o", "--config", file, says="deeper than 128 levels")
 
     def test_captures_and_sensors(self):
         for name in ("transforms.json", "reconstruction.json"):
@@ -190,6 +215,31 @@ class Disk(Hostile):
             self.refused(1, "train", self.capture, "-o", self.folder / f"run{room}", "--steps", 3, "--history", self.disk / "h.db",
                          says="No space left on device")
             self.assertEqual([p.name for p in self.disk.iterdir()], ["fill"])
+
+    def test_layouts(self):
+        out, _ = self.trained()
+        whole = self.folder / "whole"
+        self.expect(0, "convert", out, whole, "--layout", "inria")
+        small = sum(-(-file.stat().st_size // 4096) * 4096 for file in whole.glob("*") if file.is_file())
+        subprocess.run(["mount", "-o", f"remount,size={small + 8192}", str(self.disk)], check=True)
+        self.assertGreater((out / "point_cloud.ply").stat().st_size, 8192, "all but the splats would fit")
+        self.full("convert", out, self.disk / "laid", "--layout", "inria")
+
+    def test_videos_and_cameras_of_the_studio(self):
+        out, _ = self.trained()
+        with self.assertRaises(OSError), open(self.disk / "fill", "wb", buffering=0) as file:
+            while True:
+                file.write(b"\0" * 4096)
+        if (pathlib.Path(GAUSSCOPE).parent / "lib/libgausscope_video.so").exists():
+            self.full("render", out, "--path", "orbit:2", "--video", self.disk / "v.mp4", "--width", 64)
+        self.studio(1, f"wait-loaded\nexport.poses colmap {self.disk}/cameras\nquit\n", out, says="No space left on device")
+        self.assertEqual([p.name for p in self.disk.iterdir()], ["fill"])
+
+    def test_training_says_why_it_saves_elsewhere(self):
+        rescue = self.folder / "rescue"
+        rescue.mkdir()
+        self.refused(1, "train", self.capture, "-o", self.disk / "run", "--steps", 3, "--layout", "inria",
+                     says=["point_cloud.ply: cannot be written: No space left on device; it is in"], env={"TMPDIR": str(rescue)})
 
     def test_parts_of_killed_exports(self):
         gone = subprocess.Popen(["true"])

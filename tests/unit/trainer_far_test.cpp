@@ -120,6 +120,17 @@ TEST(LostPoses, ChangeNothing) {
                                        std::string::npos;
                             }),
               1);
+    // The only test photo is scored, and the log says what that is worth.
+    const auto alone = utm_capture();
+    Camera& held_out = alone->views[0].camera;
+    held_out.translation = -(held_out.rotation * Vec3d{1e5, 0, 0});
+    ASSERT_EQ(blind_lost_views(*alone)[0], 1);
+    ASSERT_EQ(scored_views(*alone), std::vector<std::size_t>{0});
+    const std::uint64_t before = log_lines_after(0).back().serial;
+    ASSERT_TRUE(Trainer::create(alone, {}, make_cpu_training()));
+    EXPECT_TRUE(std::ranges::any_of(log_lines_after(before), [](const LogLine& line) {
+        return line.text.find("scoring view_00.png only because") != std::string::npos;
+    }));
     // The good poses keep their gauge.
     TrainingSettings refined;
     refined.refine_poses = true;

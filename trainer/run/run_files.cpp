@@ -259,8 +259,8 @@ bool RunFiles::leave(const std::string& what, const fs::path& path, const WriteF
             tell(LogLevel::error, written.error().text());
             return false;
         }
-        tell(LogLevel::error, fmt::format("{} could not be written; it is in {} instead",
-                                          path.string(), where.string()));
+        tell(LogLevel::error, fmt::format("{}: {}; it is in {} instead", path.string(),
+                                          written.error().message, where.string()));
         (void)write_text_file(pointer, where.string() + "\n");  // the disk may be full
         note(what, where);
         misplaced_.insert(what);

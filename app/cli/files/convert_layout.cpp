@@ -47,6 +47,23 @@ Result<void> check_empty(const fs::path& folder) {
     return fail(ErrorKind::usage, folder.string(), "is not empty", "name a new folder");
 }
 
+/// Removes the files again, unless every one of them was written.
+class NewFiles {
+  public:
+    ~NewFiles() {
+        std::error_code ignored;
+        for (const fs::path& file : files_) fs::remove(file, ignored);
+    }
+    const fs::path& operator()(const fs::path& file) {
+        std::error_code ignored;
+        return fs::exists(file, ignored) ? file : files_.emplace_back(file);
+    }
+    void keep() { files_.clear(); }
+
+  private:
+    std::vector<fs::path> files_;
+};
+
 }  // namespace
 
 Result<Json> convert_to_inria(const std::string& run, const std::string& folder) {
@@ -65,9 +82,12 @@ Result<Json> lay_out_as_inria(const std::string& run, const std::string& folder)
     const std::uint64_t step = contents.run->steps.value_or(0);
     const fs::path to(folder), model = kept_splats(to, step);
     GS_TRY(const NewFolders made, prepare_output_folder(model.parent_path()));
+    NewFiles files;
+    GS_TRY(const SplatNotes lost, write_splats(files(model), splats.model, {}));
+    GS_TRY_VOID(
+        write_text_file(files(to / "cfg_args"), cfg_args(to, *from.run, splats.model.sh_degree)));
     GS_TRY(auto notes, write_cameras(to, CameraFormat::inria, from.capture, from.cameras));
-    GS_TRY_VOID(write_text_file(to / "cfg_args", cfg_args(to, *from.run, splats.model.sh_degree)));
-    GS_TRY(const SplatNotes lost, write_splats(model, splats.model, {}));
+    files.keep();
     notes.insert(notes.end(), lost.begin(), lost.end());
     if (splits_otherwise(from.capture, from.run->loading.test_every > 0))
         notes.emplace_back(

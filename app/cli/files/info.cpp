@@ -15,6 +15,7 @@
 #include "app/cli/subcommand.h"
 #include "app/paths/path_contents.h"
 #include "base/parallel.h"
+#include "base/shortened.h"
 #include "base/try.h"
 #include "renderer/device/cuda/device.h"
 #include "trainer/replay/step_notes.h"
@@ -320,8 +321,10 @@ Result<int> capture_info(const InfoArguments& a, const CaptureFiles& files,
               "{points} points",
         out);
     if (!capture->models.empty())
-        fmt::print("  model        {} of {}\n", capture->model, fmt::join(capture->models, ", "));
-    if (!capture->view_indices(true).empty()) fmt::print("  test photos  {}\n", capture->split);
+        fmt::print("  model        {}\n", shortened(fmt::format("{} of {}", capture->model,
+                                                                fmt::join(capture->models, ", "))));
+    if (!capture->view_indices(true).empty())
+        fmt::print("  test photos  {}\n", shortened(capture->split));
     const auto groups = groups_of_cameras(*capture);
     for (std::size_t i = 0; i < std::min<std::size_t>(groups.size(), 8); ++i)
         fmt::print("  camera       {}  ({} views)\n", groups[i].text, groups[i].views);
@@ -332,7 +335,8 @@ Result<int> capture_info(const InfoArguments& a, const CaptureFiles& files,
             "decoding",
             out);
     if (out.contains("lidar")) say_lidar(out["lidar"]);
-    for (const std::string& skipped : capture->skipped) fmt::print("  skipped: {}\n", skipped);
+    for (const std::string& skipped : capture->skipped)
+        fmt::print("  skipped: {}\n", shortened(skipped));
     say_findings(out["findings"]);
     if (common.json) print_json(out);
     return exit_code(a, findings);
@@ -370,7 +374,7 @@ Result<int> step_info(const InfoArguments& a, const CommonArguments& common) {
                    {"loss", number(made.terms.loss)},
                    {"notes", step_notes(step)}};
     say("{path}\n  a captured training step", out);
-    for (const Json& note : out["notes"]) fmt::print("  {}\n", note.get<std::string>());
+    for (const Json& note : out["notes"]) fmt::print("  {}\n", shortened(note.get<std::string>()));
     if (common.json) print_json(out);
     return kDone;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "app/cli/common.h"
+#include "base/shortened.h"
 
 namespace gs::cli {
 
@@ -67,7 +68,7 @@ void say_lidar(const Json& lidar) {
                 break;
             }
             fmt::print("  lidar        {}{}\n", kind[0] == 's' ? "skipped: " : "",
-                       lidar[kind][i].get<std::string>());
+                       shortened(lidar[kind][i].get<std::string>()));
         }
 }
 

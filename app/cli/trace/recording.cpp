@@ -12,6 +12,7 @@
 #include "app/cli/trace/trace_export.h"
 #include "base/beside_program.h"
 #include "base/full_disk.h"
+#include "base/shortened.h"
 #include "base/try.h"
 #include "profiler/analysis/pauses.h"
 #include "profiler/analysis/span_summary.h"
@@ -54,8 +55,8 @@ void print_totals(const TraceStore& store, const char* title,
     fmt::print(stderr, "  {:<48} {:>9} {:>12} {:>10}   milliseconds\n", title, "calls", "total",
                "mean");
     for (std::size_t i = 0; i < std::min(totals.size(), kShown); ++i) {
-        std::string name(store.name(totals[i].name));
-        if (name.size() > 46) name = name.substr(0, 43) + "...";
+        std::string name = shortened(store.name(totals[i].name));
+        if (name.size() > 46) name = std::string(whole_characters(name, 43)) + "...";
         fmt::print(stderr, "    {:<46} {:>9} {:>12.2f} {:>10.4f}\n", name, totals[i].count,
                    totals[i].total_ms(), totals[i].mean_ns() * 1e-6);
     }

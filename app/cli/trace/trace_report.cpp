@@ -8,6 +8,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "base/shortened.h"
 #include "profiler/analysis/collectives.h"
 #include "profiler/analysis/machine_use.h"
 #include "profiler/analysis/span_summary.h"
@@ -34,8 +35,8 @@ std::size_t spans_of(const TraceTrack& track) {
 }
 
 std::string cut(std::string_view name) {
-    return name.size() <= kNameWidth ? std::string(name)
-                                     : std::string(name.substr(0, kNameWidth - 3)) + "...";
+    return name.size() <= kNameWidth ? shortened(name)
+                                     : shortened(whole_characters(name, kNameWidth - 3)) + "...";
 }
 
 NamedTime named(const TraceStore& store, const NameFigures& f) {
@@ -119,18 +120,19 @@ void print_process(const TraceStore& store, std::uint32_t index) {
     const TraceProcess& process = store.processes()[index];
     std::string labels;
     for (const std::string& label : label_texts(process.labels)) labels += "  " + label;
-    fmt::print("  process {}  {}{}\n", process.pid, process.name, labels);
+    fmt::print("  process {}  {}{}\n", process.pid, shortened(process.name), shortened(labels));
     if (!process.labels.command.empty()) fmt::print("    {}\n", cut(process.labels.command));
     for (const GpuDeviceEvent& d : process.devices)
-        fmt::print("    GPU {}: {}{}\n", d.device, d.name,
+        fmt::print("    GPU {}: {}{}\n", d.device, cut(d.name),
                    d.multiprocessors == 0
-                       ? ", " + d.uuid
+                       ? ", " + cut(d.uuid)
                        : fmt::format(", sm_{}{}, {} multiprocessors", d.compute_major,
                                      d.compute_minor, d.multiprocessors));
     for (const TraceTrack& track : store.tracks())
         if (track.process == index)
-            fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind), track.name,
-                       spans_of(track), track.rows.size(), track.rows.size() == 1 ? "row" : "rows");
+            fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind),
+                       shortened(track.name), spans_of(track), track.rows.size(),
+                       track.rows.size() == 1 ? "row" : "rows");
     const std::string machine =
         machine_text(machine_use(store, index, store.begin_ns(), store.end_ns()));
     if (!machine.empty()) fmt::print("    machine: {}\n", machine);
@@ -153,7 +155,7 @@ void print_open(const TraceStore& store, const OpenRanges& open) {
                                   cut(store.name(range.span.name)),
                                   static_cast<double>(range.span.length_ns()) * 1e-9);
         fmt::print("    {}  {}: {}\n", store.processes()[store.tracks()[t].process].pid,
-                   store.tracks()[t].name, ranges);
+                   shortened(store.tracks()[t].name), ranges);
     }
 }
 
@@ -206,7 +208,7 @@ void print_collectives(const std::vector<OperationTime>& rows) {
         fmt::print("    {:>18} {:>9} {:>12.3f} {:>11} {:>11}  {}\n", r.on_gpu ? "GPU" : "host",
                    r.count, r.total_ms,
                    r.bytes > 0 ? fmt::format("{:.3f}", static_cast<double>(r.bytes) * 1e-6) : "",
-                   r.told_ms > 0 ? fmt::format("{:.3f}", r.gb_s()) : "", r.operation);
+                   r.told_ms > 0 ? fmt::format("{:.3f}", r.gb_s()) : "", cut(r.operation));
 }
 
 Json collectives_json(const std::vector<OperationTime>& rows) {

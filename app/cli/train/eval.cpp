@@ -116,9 +116,11 @@ Result<std::vector<std::size_t>> views_of(const EvalArguments& a, const Capture&
         return fail(ErrorKind::usage, path, "the capture has no test views",
                     "add --all, --test-every N or --test-views");
     auto scored = without_blind(capture, views);
+    const auto blind = blind_lost_views(capture);
     for (const std::size_t v : views)
-        if (!std::ranges::binary_search(scored, v))
-            log_warning("not scoring {}: {}", capture.views[v].name, kWhyBlind);
+        if (blind[v] != 0)
+            log_warning("{}", about_blind(capture.views[v], "scoring",
+                                          std::ranges::binary_search(scored, v)));
     return scored;
 }
 

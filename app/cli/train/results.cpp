@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/shortened.h"
 
 namespace gs::cli {
 namespace {
@@ -16,9 +17,10 @@ constexpr std::size_t kMostRows = 50;
 void print_scores(const Evaluation& evaluation) {
     if (evaluation.images.empty()) return;
     std::size_t width = 4;
-    for (const ImageScore& s : evaluation.images) width = std::max(width, s.name.size());
+    const auto shown = [](const std::string& name) { return shortened(name, kLongestName); };
+    for (const ImageScore& s : evaluation.images) width = std::max(width, shown(s.name).size());
     const auto row = [&](const std::string& name, double psnr, double ssim, double fitted) {
-        fmt::print("{:<{}}  {:>8}  {:>6}  {:>9}\n", name, width, format_fixed(psnr, 3),
+        fmt::print("{:<{}}  {:>8}  {:>6}  {:>9}\n", shown(name), width, format_fixed(psnr, 3),
                    format_fixed(ssim, 4), format_fixed(fitted, 3));
     };
     // Fitted: the right half after a fit of its colours on the left one.

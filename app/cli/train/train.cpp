@@ -417,7 +417,9 @@ Result<int> TrainCommand::run() {
     }
     train();
     const std::string folder = run_->keeper().folder().string();
-    const auto laid_out = a_.layout.empty() ? Result<Json>() : lay_out_as_inria(folder, folder);
+    const bool in_place = run_->keeper().files().in_place();
+    const auto laid_out =
+        a_.layout.empty() || !in_place ? Result<Json>() : lay_out_as_inria(folder, folder);
     print_results();
     if (run_->trainer().finished())
         add_to_history(history_,
@@ -425,7 +427,7 @@ Result<int> TrainCommand::run() {
                        config(), run_->keeper().summary());
     if (!laid_out) return tl::unexpected(laid_out.error());
     const bool all = (run_->trainer().finished() || reached()) && run_->failure().empty();
-    return all && run_->keeper().files().in_place() ? kDone : kFailed;
+    return all && in_place ? kDone : kFailed;
 }
 
 }  // namespace

@@ -226,6 +226,24 @@ Result<std::vector<std::string>> write_inria(const fs::path& folder, const Captu
     return notes;
 }
 
+Result<std::vector<std::string>> write_into(const fs::path& folder, CameraFormat format,
+                                            const Capture& capture,
+                                            const std::vector<Camera>& local) {
+    std::vector<Camera> cameras;
+    for (const Camera& camera : local) cameras.push_back(seen_from_zero(camera, -capture.origin));
+    std::vector<std::string> notes;
+    if (format == CameraFormat::transforms) {
+        GS_TRY_VOID(write_transforms(folder, capture, cameras));
+        return notes;
+    }
+    if (format == CameraFormat::inria) return write_inria(folder, capture, local);
+    GS_TRY(const ColmapModel model, colmap_model(capture, cameras));
+    GS_TRY_VOID((format == CameraFormat::colmap ? write_binary : write_text)(folder, model));
+    if (std::any_of(cameras.begin(), cameras.end(), [](const Camera& c) { return c.rolling(); }))
+        notes.emplace_back("COLMAP has no rolling shutter: poses are those of half the read-out");
+    return notes;
+}
+
 }  // namespace
 
 std::string photo_path(const Capture& capture, const View& view) {
@@ -237,21 +255,11 @@ std::string photo_path(const Capture& capture, const View& view) {
 
 Result<std::vector<std::string>> write_cameras(const fs::path& folder, CameraFormat format,
                                                const Capture& capture,
-                                               const std::vector<Camera>& local) {
-    std::vector<Camera> cameras;
-    for (const Camera& camera : local) cameras.push_back(seen_from_zero(camera, -capture.origin));
+                                               const std::vector<Camera>& cameras) {
     std::error_code ignored;  // writing says it better
-    fs::create_directories(folder, ignored);
-    std::vector<std::string> notes;
-    if (format == CameraFormat::transforms) {
-        GS_TRY_VOID(write_transforms(folder, capture, cameras));
-        return notes;
-    }
-    if (format == CameraFormat::inria) return write_inria(folder, capture, local);
-    GS_TRY(const ColmapModel model, colmap_model(capture, cameras));
-    GS_TRY_VOID((format == CameraFormat::colmap ? write_binary : write_text)(folder, model));
-    if (std::any_of(cameras.begin(), cameras.end(), [](const Camera& c) { return c.rolling(); }))
-        notes.emplace_back("COLMAP has no rolling shutter: poses are those of half the read-out");
+    const bool made = fs::create_directories(folder, ignored);
+    auto notes = write_into(folder, format, capture, cameras);
+    if (!notes && made) fs::remove(folder, ignored);
     return notes;
 }
 

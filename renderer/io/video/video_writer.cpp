@@ -93,9 +93,10 @@ Result<VideoWriter> VideoWriter::create(const fs::path& file, const VideoOptions
     if (!out.video_) {
         std::error_code ignored;
         fs::remove(out.temporary_, ignored);
-        const bool folder = !fs::is_directory(fs::absolute(file).parent_path(), ignored);
-        return fail(folder ? ErrorKind::unwritable : ErrorKind::unsupported, file.string(), error,
-                    folder ? "no such folder" : "");
+        const bool folder = !fs::is_directory(fs::absolute(file).parent_path(), ignored),
+                   unwritable = folder || std::string_view(error).starts_with("cannot be written");
+        return fail(unwritable ? ErrorKind::unwritable : ErrorKind::unsupported, file.string(),
+                    error, folder ? "no such folder" : "");
     }
     out.encoder_ = out.plugin_->encoder(out.video_);
     return out;
