@@ -101,10 +101,10 @@ class Faults(Temporary):
         options = running.Options(self.fake("hangs"), self.out)
         options.out.mkdir()
         stage = running.Stage(options, "cases", 1)
-        stage.gausscope("cases", "selftest", "--cases", limit=1)
+        stage.gausscope("cases", "selftest", "--cases", limit=8)
         told = stage.end()
         self.assertEqual(told["status"], "failed")
-        self.assertIn("no end after 1 s", told["findings"][0])
+        self.assertIn("no end after 8 s", told["findings"][0])
         self.assertIn("selftest --cases", told["findings"][0])
         self.assertIn("half of it", told["findings"][0])
 
