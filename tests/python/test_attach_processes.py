@@ -7,7 +7,6 @@ import unittest
 
 from attaching import HAVE_TORCH, SNAPSHOT, WANT, Attached, Looker, gaussians, rows_of
 import gausscope
-from gausscope.program import program_path
 import numpy as np
 
 
