@@ -25,6 +25,7 @@ import tempfile
 import time
 import warnings
 import weakref
+from collections import deque
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._lib import Error
@@ -36,7 +37,7 @@ _HELLO, _PARAMETER, _STEP, _VALUE, _SNAPSHOT, _GOODBYE, _CAPTURE = range(1, 8)
 # From it.
 _WANT, _RELEASE, _RUN_TO, _SET = range(16, 20)
 _NEVER = 2**64 - 1
-_MOST_VIEWERS, _SLOTS = 4, 3
+_MOST_VIEWERS, _SLOTS, _MOST_OWED = 4, 3, 1024
 _PIECE_S = 0.05
 _AT_ONCE_S = 0.02
 _SH0 = 0.28209479177387814
@@ -113,17 +114,33 @@ class _Peer:
         self.wants = False
         self.run_to = _NEVER  # it pauses the training at this step
         self.lost = 0  # records that it was too slow to take
+        self.owed: deque[bytes] = deque()  # those that it is to get all the same, in this order
+
+    def owe(self, record: bytes) -> None:
+        """Sends it, now or when there is space: what is not said again by the next step."""
+        self.owed.append(record)
+        self.settle()
+
+    def settle(self) -> bool:
+        """Whether it has got all that it is to get."""
+        while self.owed and self._put(self.owed[0]):
+            self.owed.popleft()
+        return not self.owed
 
     def send(self, record: bytes, descriptor: int = -1) -> bool:
+        """Sends it if there is space behind what is owed."""
+        if self.settle() and self._put(record, descriptor):
+            return True
+        self.lost += 1
+        return False
+
+    def _put(self, record: bytes, descriptor: int = -1) -> bool:
         rights = [] if descriptor < 0 else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
         try:
             self.socket.sendmsg([record], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
             return True
-        except BlockingIOError:
-            self.lost += 1
         except OSError:
-            pass  # it has gone: receiving finds that
-        return False
+            return False  # there is no space, or it has gone: receiving finds that
 
 
 def _record(kind: int, step: int = 0, a: int = 0, b: int = 0, values: Any = (), text: str = "") -> bytes:
@@ -349,15 +366,17 @@ class Viewer:
             return
         if not self._peers:
             self._looked_since, self.seconds = time.perf_counter(), 0.0
-        peer.send(_record(_HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
+        peer.owe(_record(_HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
         if self.capture:
-            peer.send(_record(_CAPTURE, text=self.capture))
+            peer.owe(_record(_CAPTURE, text=self.capture))
         for name, start, low, high in self._declared:
-            peer.send(_record(_PARAMETER, values=[self._parameters[name], low, high, start], text=name))
+            peer.owe(_record(_PARAMETER, values=[self._parameters[name], low, high, start], text=name))
         self._peers.append(peer)
 
     def _read(self, peer: _Peer) -> bool:
-        """False: it has gone, or does not speak our language."""
+        """False: it has gone, does not speak our language, or asks without ever reading."""
+        if not peer.settle() and len(peer.owed) > _MOST_OWED:
+            return False
         while True:
             try:
                 data = peer.socket.recv(_RECORD.size + 1)
@@ -384,11 +403,11 @@ class Viewer:
             if key == name and low <= value <= high:
                 self._parameters[name] = self._changed[name] = value
                 for peer in self._peers:
-                    peer.send(_record(_PARAMETER, self._step, values=[value, low, high, start], text=name))
+                    peer.owe(_record(_PARAMETER, self._step, values=[value, low, high, start], text=name))
 
     def _tell_waiting(self, waiting: bool) -> None:
         for peer in self._peers:
-            peer.send(_record(_STEP, self._step, values=[float("nan"), float("nan"), self.share, float(waiting), 1.0]))
+            peer.owe(_record(_STEP, self._step, values=[float("nan"), float("nan"), self.share, float(waiting), 1.0]))
 
     def _tell(self, loss: Any, milliseconds: float, count: int, log: Mapping[str, Any]) -> bool:
         """Sends the step's numbers. Whether a snapshot is to be copied as well."""

@@ -2,6 +2,7 @@
 import fcntl
 import os
 import signal
+import threading
 import unittest
 import warnings
 from unittest import mock
@@ -351,13 +352,38 @@ class Control(Attached):
         self.assertEqual(len(viewer._peers), 1)
 
     def test_a_viewer_that_does_not_read_stops_nobody(self):
-        viewer = self.attach()
+        viewer = self.attach(editable={"lr": (0.1, 0, 1)})
         slow = Looker()
         given = gaussians()
         for step in range(3000):
             viewer.step(step, 0.5, **given)
         self.assertGreater(viewer._peers[0].lost, 0)
-        self.assertGreater(len(slow.receive()), 10)
+        # Steps may be lost on the way, that it waits and what changed may not.
+        slow.send(RUN_TO, 0)
+        slow.send(SET, text="lr", value=0.25)
+        while not viewer._paused():
+            viewer.step(3000, 0.5, **given)
+        waits = threading.Thread(target=viewer.wait)
+        waits.start()
+        told = []
+        while not any(r["kind"] == STEP and r["values"][3] == 1 for r in told):
+            told += slow.receive(wait=True)
+        self.assertEqual([r["values"][0] for r in told if r["kind"] == PARAMETER], [0.1, 0.25])
+        self.assertEqual([r["step"] for r in told], sorted(r["step"] for r in told))
+        slow.send(RUN_TO, NEVER)
+        waits.join(60)
+        self.assertFalse(waits.is_alive())
+
+    def test_a_viewer_that_asks_and_never_reads_is_let_go(self):
+        viewer = self.attach(editable={"lr": (0.1, 0, 1)})
+        slow = Looker()
+        given = gaussians()
+        viewer.step(0, 0.5, **given)
+        self.assertTrue(viewer.watched)
+        while viewer.watched:
+            for _ in range(100):
+                slow.send(SET, text="lr", value=0.5)
+            viewer.step(1, 0.5, **given)
 
     def test_what_fails_in_handing_over_is_a_warning(self):
         viewer = self.attach()

@@ -7,6 +7,7 @@ import unittest
 
 from attaching import HAVE_TORCH, SNAPSHOT, WANT, Attached, Looker, gaussians, rows_of
 import gausscope
+from gausscope.program import program_path
 import numpy as np
 
 
@@ -108,6 +109,35 @@ while True:
 
 class Program(Attached):
     start = Processes.start
+    TRAINER = Processes.TRAINER.replace("budget=1", "budget=1, editable={'lr': (0.1, 0, 1)}, steps=10**6").replace(
+        "    step += 1", "    step += 1\n    if viewer['lr'] == 0.5: break")
+
+    def test_the_studio_follows_pauses_and_changes_a_training(self):
+        process = self.start(self.TRAINER)
+        picture, window, script = (os.path.join(os.path.dirname(self.folder), name) for name in ("p.png", "w.png", "s.txt"))
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(f"""wait-loaded
+wait-step 20
+view.mode isects
+wait-frame
+train.pause
+wait-idle
+screenshot {picture} 320 240 plain
+train.step 3
+wait-idle
+screenshot.window {window}
+train.set lr 0.5
+train.start
+wait-idle
+quit
+""")
+        done = subprocess.run([program_path(), "attach", str(process.pid), "--headless", "--backend", "cpu", "--script", script],
+                              capture_output=True, text=True)
+        if "has no studio" in done.stderr:
+            self.skipTest("the program is built without the studio")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(os.path.getsize(picture) > 500 and os.path.getsize(window) > 5000)
+        self.assertEqual(process.wait(60), 0)
 
     def test_the_list_names_trainings(self):
         process = self.start()
