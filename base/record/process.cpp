@@ -42,9 +42,11 @@ std::size_t read_small(const char* path, char* out, std::size_t capacity) {
     const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return 0;
     std::size_t bytes = 0;
-    for (ssize_t n = 1;
-         n > 0 && bytes<capacity - 1; bytes += n> 0 ? static_cast<std::size_t>(n) : 0)
-        n = ::read(fd, out + bytes, capacity - 1 - bytes);
+    while (bytes < capacity - 1) {
+        const ssize_t n = ::read(fd, out + bytes, capacity - 1 - bytes);
+        if (n <= 0) break;
+        bytes += static_cast<std::size_t>(n);
+    }
     ::close(fd);
     out[bytes] = '\0';
     return bytes;

@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
@@ -21,8 +20,9 @@ std::string socket_name(std::uint32_t pid) { return std::to_string(pid) + std::s
 }  // namespace
 
 bool TrainerLink::exists(std::uint32_t pid) {
-    const auto pids = list();
-    return std::find(pids.begin(), pids.end(), pid) != pids.end();
+    const auto directory = runtime_directory();
+    std::error_code error;
+    return directory && fs::exists(*directory / socket_name(pid), error);
 }
 
 std::vector<std::uint32_t> TrainerLink::list() {

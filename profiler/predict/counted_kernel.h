@@ -11,7 +11,7 @@
 
 namespace gs {
 
-inline constexpr double kThreads = 256, kWarps = 8, kWarpSize = 32;  ///< of a block
+inline constexpr double kBlockThreads = 256, kBlockWarps = 8, kWarpThreads = 32;  ///< of a block
 
 inline CodeCost code_of(const LoopCost* loop) { return loop != nullptr ? loop->code : CodeCost{}; }
 
@@ -32,7 +32,7 @@ class CountedKernel {
     }
     /// Blocks of 256 threads that a multiprocessor has space for, and the whole GPU.
     int resident() const {
-        return resident_blocks(gpu_.architecture, static_cast<int>(kThreads),
+        return resident_blocks(gpu_.architecture, static_cast<int>(kBlockThreads),
                                there() ? found_->registers : 0, there() ? found_->shared_bytes : 0);
     }
     double places() const { return gpu_.multiprocessors * resident(); }
@@ -66,7 +66,7 @@ class CountedKernel {
     /// The same of `code` in place of its own.
     void run_code(StageDemand& d, const CodeCost& code, double blocks, double times,
                   double share = 1) const {
-        d.executed += code * (blocks * kWarps * share * times);
+        d.executed += code * (blocks * kBlockWarps * share * times);
         d.wait_rounds += code.rounds * share * (times * std::ceil(blocks / places()));
         if (blocks > 0) d.wait_clocks += code.stall * share;
         d.counted = d.counted && there();
@@ -74,9 +74,9 @@ class CountedKernel {
     /// Adds `blocks` that go through `each` things together, a thread one a turn.
     void run_striding(StageDemand& d, double blocks, double each, double times) const {
         const CodeCost turn = code_of(loop_with(&CodeCost::issue, false));
-        const double turns = std::max(1.0, each / (blocks * kThreads));
+        const double turns = std::max(1.0, each / (blocks * kBlockThreads));
         run(d, blocks, times);
-        d.executed += turn * ((turns - 1) * blocks * kWarps * times);
+        d.executed += turn * ((turns - 1) * blocks * kBlockWarps * times);
         d.wait_rounds += turn.rounds * (turns - 1) * times;
     }
 

@@ -53,8 +53,8 @@ struct Counts {
         // Without counts of warps: from pairs, which on the CPU are whole rows of 16; without these
         // from lists, as in scenes that were counted.
         const double pairs =
-            or_else(f.evaluated, kWarpsAnIsect * kWarpSize / (f.cuda ? 1.0 : 1.4) * f.isects);
-        near = or_else(f.near, pairs / kWarpSize * (f.cuda ? 1.0 : 1.4));
+            or_else(f.evaluated, kWarpsAnIsect * kWarpThreads / (f.cuda ? 1.0 : 1.4) * f.isects);
+        near = or_else(f.near, pairs / kWarpThreads * (f.cuda ? 1.0 : 1.4));
         open = or_else(f.open, 0.97 * near);
         group_tests = or_else(f.group_tests, near / 16);
         batches = or_else(f.batches, f.tiles + f.isects / 256);
@@ -122,14 +122,15 @@ void composite(StageDemand& d, const CountedKernel& k, const PredictedWork& work
     const CodeCost of_item = item != k.loops().end() ? item->code : CodeCost{},
                    turn = code_of(again);
     // Of 32 splats these come near a warp's pixels.
-    const double near = std::min(1.0, near_splats / (kWarps * std::max(1.0, work.frame.isects))),
+    const double near =
+                     std::min(1.0, near_splats / (kBlockWarps * std::max(1.0, work.frame.isects))),
                  drawn = turn.issue > 0
                              ? (turn.least + near * (turn.issue - turn.least)) / turn.issue
                              : 0,
-                 turns = kItem / kWarpSize, n = work.batch;
+                 turns = kItem / kWarpThreads, n = work.batch;
     k.run_code(d, k.outside(), tiles, n);
-    d.executed += of_item * (items * kWarps * n);
-    d.executed += turn * (drawn * turns * tiles * kWarps * n);
+    d.executed += of_item * (items * kBlockWarps * n);
+    d.executed += turn * (drawn * turns * tiles * kBlockWarps * n);
     d.wait_rounds +=
         (of_item.rounds * longest + turn.rounds * turns) * std::ceil(tiles / k.places()) * n;
     // Written by blend, read, written as sums: four floats a pixel.
@@ -216,8 +217,8 @@ class Frame {
     void passes(StageDemand& d, const CountedKernel& pass, double pairs, int count) const {
         const double blocks = std::ceil(pairs / kSortedPart), resident = pass.places();
         const double waves = std::ceil(blocks / resident), n = count * work_.batch;
-        d.executed += pass.all() * (blocks * kWarps * n);
-        d.executed.issue += kPassUnused * pass.all().issue * blocks * kWarps * n;
+        d.executed += pass.all() * (blocks * kBlockWarps * n);
+        d.executed.issue += kPassUnused * pass.all().issue * blocks * kBlockWarps * n;
         // Of blocks that begin together the k-th wait lets k * kSeenAtOnce more know where theirs
         // goes; later ones find it known.
         const double looks = std::sqrt(2 * std::min(blocks, resident) / kSeenAtOnce);
@@ -234,20 +235,20 @@ class Frame {
         // of tiles, a thread each, and has all threads write what the rows hold.
         const double n = work_.batch, blocks = std::ceil(f_.isects / kEmitted),
                      rows = f_.visible * (0.5 + std::sqrt(f_.isects / f_.visible)),
-                     splat_turns = f_.visible / kThreads + blocks,
-                     row_turns = rows / kThreads + splat_turns,
-                     put_turns = f_.isects / kThreads + row_turns;
+                     splat_turns = f_.visible / kBlockThreads + blocks,
+                     row_turns = rows / kBlockThreads + splat_turns,
+                     put_turns = f_.isects / kBlockThreads + row_turns;
         const LoopCost* row = k.loop_with(&CodeCost::fp32, false);
         bool put = false;  // one of the loops that do, by where the slot goes
         for (const LoopCost& loop : k.loops()) {
             if (&loop == row)
-                d.executed += loop.code * (row_turns * kWarps * n);
+                d.executed += loop.code * (row_turns * kBlockWarps * n);
             else if (k.lies_in(row, loop))
-                d.executed += loop.code * (splat_turns * kWarps * n);
+                d.executed += loop.code * (splat_turns * kBlockWarps * n);
             else if (row != nullptr && loop.parent == row->number && !std::exchange(put, true))
-                d.executed += loop.code * (put_turns * kWarps * n);
+                d.executed += loop.code * (put_turns * kBlockWarps * n);
         }
-        d.executed += k.outside() * (blocks * kWarps * n);
+        d.executed += k.outside() * (blocks * kBlockWarps * n);
         kernel({"count"}).run(d, std::ceil(f_.visible / kCountedRanks), work_.batch);
         // Their boxes and, of large ones, splats lie at random places.
         d.bytes += f_.visible * (kGatherSector - 12) * n;
@@ -259,23 +260,23 @@ class Frame {
     void ranges() {
         StageDemand& d =
             add(Stage::ranges, layout_bytes(Stage::ranges) * (f_.gradients ? 2 : 1), f_.isects * 8);
-        const double n = work_.batch, blocks = std::ceil(f_.tiles / kThreads);
+        const double n = work_.batch, blocks = std::ceil(f_.tiles / kBlockThreads);
         // Each turn of a search leaves an eighth of the keys; a block's last thread makes two.
         const double turns = std::ceil(std::log2(std::max(2.0, f_.isects)) / 3);
         const CountedKernel find = kernel({"find_ranges"});
         const CodeCost turn = code_of(find.loop_with(&CodeCost::issue, true));
         find.run_code(d, find.outside(), blocks, n);
-        d.executed += turn * (turns * blocks * (kWarps + 1) * n);
+        d.executed += turn * (turns * blocks * (kBlockWarps + 1) * n);
         d.wait_rounds += turn.rounds * 2 * turns * n;
         // Every block adds up what all have counted, a few of them at once.
         const CountedKernel items = kernel({"make_items"});
         const CodeCost sums = code_of(items.loop_with(&CodeCost::global_load, true));
         const double sum_turns = sums.global_load > 0 ? std::ceil(blocks / sums.global_load) : 0;
         items.run_code(d, items.outside(), blocks, n);
-        d.executed += sums * (sum_turns * blocks * kWarps * n);
+        d.executed += sums * (sum_turns * blocks * kBlockWarps * n);
         d.wait_rounds += sums.rounds * sum_turns * n;
         if (!f_.gradients) return;
-        kernel({"look_up_slots"}).run(d, std::ceil(f_.isects / kThreads), n);
+        kernel({"look_up_slots"}).run(d, std::ceil(f_.isects / kBlockThreads), n);
         d.again_bytes = f_.isects * (kGatherSector - 4) * n;  // slots lie at random places
         d.again_set = f_.visible * 4;
     }
@@ -298,11 +299,11 @@ class Frame {
             d.executed += with_left_over(*test, splats) * (counts_.group_tests * n);
         for (const LoopCost& loop : k.loops())
             if (&loop != walk && &loop != test)
-                d.executed += loop.code * (kWarps * n *
+                d.executed += loop.code * (kBlockWarps * n *
                                            (k.lies_in(walk, loop) || k.lies_in(test, loop)
                                                 ? counts_.batches
                                                 : counts_.items * kSeldom));
-        d.executed += k.outside() * (counts_.items * kWarps * n);
+        d.executed += k.outside() * (counts_.items * kBlockWarps * n);
         gather(d, counts_.batches * 256);
         // Each batch waits for its slots, then for its splats, while the other blocks blend.
         d.wait_rounds = 2 * counts_.batches * n / k.places();
@@ -332,7 +333,7 @@ class Frame {
         kernel({"photo_loss"}).run(d, 3 * f_.pixels / 1024, work_.batch, kLossRun);
         if (!work_.look) return;
         // The picture as the photo's camera would show it, and back: planes read and written.
-        const double blocks = std::ceil(f_.pixels / kThreads);
+        const double blocks = std::ceil(f_.pixels / kBlockThreads);
         d.bytes += f_.pixels * kLookBytes * work_.batch;
         d.launches += kLookLaunches * work_.batch;
         kernel({"show_look"}).run(d, blocks, work_.batch);
@@ -358,16 +359,16 @@ class Frame {
             static_cast<double>(std::count_if(k.loops().begin(), k.loops().end(), walks));
         const double n = work_.batch,
                      batches = counts_.live_isects / kBackwardBatch + counts_.items,
-                     left_over = (splats - 1) / 2 * kWarps * batches,
+                     left_over = (splats - 1) / 2 * kBlockWarps * batches,
                      turns = std::max(0.0, counts_.live_sub_tiles - left_over) / splats;
         for (const LoopCost& loop : k.loops())
             if (walks(loop))
                 d.executed += loop.code * (turns / copies * n);
             else if (k.lies_in(walk, loop))
-                d.executed += with_left_over(loop, splats) * (kWarps * batches * n);
+                d.executed += with_left_over(loop, splats) * (kBlockWarps * batches * n);
             else
-                d.executed += loop.code * (kWarps * counts_.items * n);
-        d.executed += k.outside() * (counts_.items * kWarps * n);
+                d.executed += loop.code * (kBlockWarps * counts_.items * n);
+        d.executed += k.outside() * (counts_.items * kBlockWarps * n);
         // Slots and splats are fetched a batch ahead: one wait a batch is left.
         d.wait_rounds = batches * n / k.places();
         d.imbalance = imbalance_of(work_, gpu_, k.resident(), walk);

@@ -44,7 +44,7 @@ _SH0 = 0.28209479177387814
 _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
 
 
-def _memory_name(pid: int, again: int) -> str:
+def _socket_name(pid: int, again: int) -> str:
     return f"{pid}.training" if again == 1 else f"{pid}-{again}.training"
 
 
@@ -198,7 +198,7 @@ class Viewer:
         at = f"/proc/self/fd/{directory}/"  # whatever the length of the path
         try:
             for again in range(1, 10):
-                name = _memory_name(self._pid, again)
+                name = _socket_name(self._pid, again)
                 with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
                     if probe.connect_ex(at + name) in (errno.ECONNREFUSED, errno.ENOENT):
                         break

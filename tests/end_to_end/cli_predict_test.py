@@ -51,10 +51,10 @@ class Predict(Case):
         docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
         rows = re.findall(r"^\| `(\w[\w-]*)` \| ([\d.]+) \| ([\d.]+) \|$", (docs / "model.md").read_text(), re.M)
         self.assertGreaterEqual(len(rows), 5)
-        told = self.expect(0, "predict", "--model", docs / "measurements/2026-11-23-central.json", "--gpu",
+        result = self.expect(0, "predict", "--model", docs / "measurements/2026-11-23-central.json", "--gpu",
                            ",".join(gpu for gpu, _, _ in rows), "--json").json
-        said = [(p["gpu"], *(f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step"))) for p in told["predictions"]]
-        self.assertEqual(said, rows)
+        shown = [(p["gpu"], *(f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step"))) for p in result["predictions"]]
+        self.assertEqual(shown, rows)
 
     def test_what_it_knows(self):
         gpus = self.expect(0, "predict", "--list", "--json").json["gpus"]

@@ -17,7 +17,6 @@ using service::TrainerLink, service::TrainerRecord;
 constexpr const char* kSnapshotJob = "snapshot";
 constexpr std::size_t kMostMessages = 4096;  // a turn
 constexpr double kSnapshotInterval = 0.2;    // seconds; the trainer's budget may make it longer
-constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
 
 /// Beside the photos that the trainer names; without them, and a warning, where they cannot be
 /// read.
@@ -62,11 +61,10 @@ SettingRow row_of(const TrainerRecord& record) {
 void FollowedTraining::follow(std::uint32_t pid) {
     auto link = TrainerLink::open(pid);
     if (!link) return ctx_.events.error(link.error().text());
-    link_.reset();
     scene_changed(SceneChange::closing);
-    link_ = std::move(*link);
-    pid_ = pid;
-    name_ = fmt::format("process {}", pid);
+    now_.link = std::move(*link);
+    now_.pid = pid;
+    now_.name = fmt::format("process {}", pid);
     ask();
     ctx_.events.status.at_once();
 }
@@ -74,63 +72,54 @@ void FollowedTraining::follow(std::uint32_t pid) {
 void FollowedTraining::scene_changed(SceneChange change) {
     if (change != SceneChange::closing || opening_) return;
     ctx_.jobs.drop(kSnapshotJob);
-    link_.reset();
-    name_.clear();
-    capture_.clear();
-    parameters_.clear();
-    early_.clear();
-    step_ = total_ = gaussians_ = 0;
-    run_to_ = TrainerRecord::kNever;
-    loss_ = psnr_ = kNotKnown;
-    share_ = 0;
-    waiting_ = can_wait_ = asked_ = told_end_ = false;
+    now_ = {};
 }
 
 void FollowedTraining::ask() {
-    link_->send(TrainerRecord::want);
-    asked_ = true;
+    now_.link->send(TrainerRecord::want);
+    now_.asked = true;
 }
 
 void FollowedTraining::run_to(std::uint64_t step) {
-    if (!link_->ended().empty())
-        return ctx_.events.error(fmt::format("{}: {}", name_, link_->ended()));
-    if (!can_wait_ && step != TrainerRecord::kNever)
+    if (!now_.link->ended().empty())
+        return ctx_.events.error(fmt::format("{}: {}", now_.name, now_.link->ended()));
+    if (!now_.can_wait && step != TrainerRecord::kNever)
         return ctx_.events.error(
-            fmt::format("cannot pause {}: it does not call viewer.wait() in its loop", name_));
-    link_->send(TrainerRecord::run_to, step);
-    run_to_ = step;
-    if (step != 0) waiting_ = false;
+            fmt::format("cannot pause {}: it does not call viewer.wait() in its loop", now_.name));
+    now_.link->send(TrainerRecord::run_to, step);
+    now_.run_to = step;
+    if (step != 0) now_.waiting = false;
     ctx_.events.status.at_once();
 }
 
 void FollowedTraining::set(const std::string& name, double value) {
-    const auto row = std::ranges::find(parameters_, name, &SettingRow::name);
-    if (row == parameters_.end())
-        return ctx_.events.error(fmt::format("{} declares no parameter \"{}\"", name_, name));
+    const auto row = std::ranges::find(now_.parameters, name, &SettingRow::name);
+    if (row == now_.parameters.end())
+        return ctx_.events.error(fmt::format("{} declares no parameter \"{}\"", now_.name, name));
     if (!(value >= row->min && value <= row->max))
         return ctx_.events.error(
             fmt::format("{} is from {:g} to {:g}, not {:g}", name, row->min, row->max, value));
-    link_->send(TrainerRecord::set, 0, name, value);
+    now_.link->send(TrainerRecord::set, 0, name, value);
 }
 
 void FollowedTraining::before_picture(const Shown*) {
-    if (!link_) return;
-    for (TrainerLink::Message& message : link_->take(kMostMessages)) {
+    if (!now_.link) return;
+    for (TrainerLink::Message& message : now_.link->take(kMostMessages)) {
         take(std::move(message));
         ctx_.events.status.changed = true;
     }
-    if (!link_->ended().empty()) {
-        if (!std::exchange(told_end_, true)) {
-            waiting_ = false;
+    if (!now_.link->ended().empty()) {
+        if (!std::exchange(now_.told_end, true)) {
+            now_.waiting = false;
             ctx_.events.status.at_once();
-            ctx_.events.done(fmt::format("{}: {}", name_, link_->ended()), true);
+            ctx_.events.done(fmt::format("{}: {}", now_.name, now_.link->ended()), true);
         }
-        if (!follows()) link_.reset();  // the scene from before stays open
+        if (!follows()) now_.link.reset();  // the scene from before stays open
         return;
     }
     // Scores of photos are of one snapshot.
-    if (!asked_ && !ctx_.jobs.running(kSnapshotJob) && !ctx_.jobs.running("evaluation") &&
-        seconds_since(shown_at_) > kSnapshotInterval)
+    if (!now_.asked && !ctx_.jobs.running(kSnapshotJob) && !ctx_.jobs.running("evaluation") &&
+        seconds_since(now_.shown_at) > kSnapshotInterval)
         ask();
 }
 
@@ -138,20 +127,20 @@ void FollowedTraining::take(TrainerLink::Message message) {
     const TrainerRecord& record = message.record;
     switch (record.kind) {
         case TrainerRecord::hello:
-            name_ = fmt::format("{} ({})", record.text, pid_);
-            total_ = record.a;
-            budget_ = record.values[0];
-            step_ = record.number;
+            now_.name = fmt::format("{} ({})", record.text, now_.pid);
+            now_.total = record.a;
+            now_.budget = record.values[0];
+            now_.step = record.number;
             break;
         case TrainerRecord::capture:
-            capture_ = record.text;
+            now_.capture = record.text;
             break;
         case TrainerRecord::parameter:
             return take_parameter(record);
         case TrainerRecord::step:
             return take_step(record);
         case TrainerRecord::value:
-            if (std::string_view(record.text) == "psnr") psnr_ = record.values[0];
+            if (std::string_view(record.text) == "psnr") now_.psnr = record.values[0];
             plot(record);
             break;
         case TrainerRecord::snapshot:
@@ -164,13 +153,13 @@ void FollowedTraining::take(TrainerLink::Message message) {
 
 void FollowedTraining::take_step(const TrainerRecord& record) {
     const auto& values = record.values;
-    share_ = values[TrainerRecord::share];
-    can_wait_ = values[TrainerRecord::can_wait] > 0;
-    waiting_ = values[TrainerRecord::waiting] > 0;
-    step_ = record.number;
+    now_.share = values[TrainerRecord::share];
+    now_.can_wait = values[TrainerRecord::can_wait] > 0;
+    now_.waiting = values[TrainerRecord::waiting] > 0;
+    now_.step = record.number;
     if (record.a == 0 && std::isnan(values[TrainerRecord::milliseconds])) return;  // it waits
-    gaussians_ = record.a;
-    if (!std::isnan(values[TrainerRecord::loss])) loss_ = values[TrainerRecord::loss];
+    now_.gaussians = record.a;
+    if (!std::isnan(values[TrainerRecord::loss])) now_.loss = values[TrainerRecord::loss];
     plot(record);
 }
 
@@ -178,7 +167,7 @@ void FollowedTraining::take_step(const TrainerRecord& record) {
 void FollowedTraining::plot(const TrainerRecord& record) {
     constexpr std::size_t kMostEarly = 4096, kNone = std::numeric_limits<std::size_t>::max();
     if (!ctx_.scene || !ctx_.scene->followed) {
-        if (early_.size() < kMostEarly) early_.push_back(record);
+        if (now_.early.size() < kMostEarly) now_.early.push_back(record);
         return;
     }
     RunPlots& plots = the<RunProgress>().followed_plots();
@@ -200,9 +189,9 @@ void FollowedTraining::plot(const TrainerRecord& record) {
 void FollowedTraining::take_parameter(const TrainerRecord& record) {
     constexpr std::size_t kMost = 256;
     const SettingRow row = row_of(record);
-    const auto at = std::ranges::find(parameters_, row.name, &SettingRow::name);
-    if (at == parameters_.end()) {
-        if (parameters_.size() < kMost) parameters_.push_back(row);
+    const auto at = std::ranges::find(now_.parameters, row.name, &SettingRow::name);
+    if (at == now_.parameters.end()) {
+        if (now_.parameters.size() < kMost) now_.parameters.push_back(row);
     } else {
         if (at->value != row.value)
             the<RunProgress>().followed_plots().add_mark(
@@ -211,21 +200,21 @@ void FollowedTraining::take_parameter(const TrainerRecord& record) {
     }
     if (follows())
         ctx_.events.changed().settings =
-            std::make_shared<const std::vector<SettingRow>>(parameters_);
+            std::make_shared<const std::vector<SettingRow>>(now_.parameters);
 }
 
 /// On a thread of its own. The memory is the trainer's again once it has been copied.
 void FollowedTraining::read(TrainerLink::Message message) {
     LoadedScene base;
     if (ctx_.scene && ctx_.scene->followed) base = same_scene(*ctx_.scene);
-    base.name = name_;
+    base.name = now_.name;
     base.format = "training of another process";
     const auto shared = std::make_shared<std::pair<TrainerLink::Message, LoadedScene>>(
         std::move(message), std::move(base));
     const bool first = !(ctx_.scene && ctx_.scene->followed);
     ctx_.jobs.start<LoadedScene>(
-        {kSnapshotJob, first ? "opening " + name_ : std::string()},
-        [shared, first, capture = capture_,
+        {kSnapshotJob, first ? "opening " + now_.name : std::string()},
+        [shared, first, capture = now_.capture,
          options = ctx_.options](const Progress& progress) -> Result<LoadedScene> {
             auto& [from, scene] = *shared;
             const auto given = std::make_shared<GivenValues>();
@@ -239,49 +228,51 @@ void FollowedTraining::read(TrainerLink::Message message) {
         },
         [this](LoadedScene scene) { show(std::move(scene)); },
         [this](const Error& error) {
-            asked_ = true;  // not again
-            if (link_) link_->send(TrainerRecord::release);
+            now_.asked = true;  // not again
+            if (now_.link) now_.link->send(TrainerRecord::release);
             ctx_.events.error(error.text());
         });
 }
 
 void FollowedTraining::show(LoadedScene scene) {
-    if (!link_) return;
-    link_->send(TrainerRecord::release);
-    asked_ = false;
-    shown_at_ = std::chrono::steady_clock::now();
+    if (!now_.link) return;
+    now_.link->send(TrainerRecord::release);
+    now_.asked = false;
+    now_.shown_at = std::chrono::steady_clock::now();
     if (ctx_.scene && ctx_.scene->followed) return ctx_.replace_model(std::move(scene));
     const std::vector<std::string> notes = scene.notes;
     opening_ = true;
     ctx_.open_scene(std::move(scene));
     opening_ = false;
-    for (const TrainerRecord& record : std::exchange(early_, {})) plot(record);
+    for (const TrainerRecord& record : std::exchange(now_.early, {})) plot(record);
     for (const std::string& note : notes) ctx_.events.warning(note);
-    ctx_.events.changed().settings = std::make_shared<const std::vector<SettingRow>>(parameters_);
+    ctx_.events.changed().settings =
+        std::make_shared<const std::vector<SettingRow>>(now_.parameters);
 }
 
 void FollowedTraining::describe(TrainingStatus& training) const {
     if (!follows()) return;
-    const bool ended = !link_->ended().empty(), open = ctx_.scene && ctx_.scene->followed;
+    const bool ended = !now_.link->ended().empty(), open = ctx_.scene && ctx_.scene->followed;
     training.followed = true;
-    training.state = ended      ? (open ? RunState::finished : RunState::failed)
-                     : waiting_ ? RunState::paused
-                     : open     ? RunState::training
-                                : RunState::loading;
+    training.state = ended          ? (open ? RunState::finished : RunState::failed)
+                     : now_.waiting ? RunState::paused
+                     : open         ? RunState::training
+                                    : RunState::loading;
     if (ended)
-        training.message = fmt::format("{}: {}", name_, link_->ended());
+        training.message = fmt::format("{}: {}", now_.name, now_.link->ended());
     else if (!open)
-        training.message = fmt::format("waiting for the next step of {}", name_);
-    training.step = step_;
-    training.total_steps = total_;
-    training.run_to = run_to_ == TrainerRecord::kNever ? 0 : run_to_;
-    training.loss = loss_;
-    training.train_psnr = psnr_;
-    training.viewer_share = share_;
-    training.copy_budget = budget_;
-    training.gaussians = gaussians_;
-    training.eta_seconds =
-        total_ > step_ ? static_cast<double>(total_ - step_) * training.step_ms / 1000 : 0;
+        training.message = fmt::format("waiting for the next step of {}", now_.name);
+    training.step = now_.step;
+    training.total_steps = now_.total;
+    training.run_to = now_.run_to == TrainerRecord::kNever ? 0 : now_.run_to;
+    training.loss = now_.loss;
+    training.train_psnr = now_.psnr;
+    training.viewer_share = now_.share;
+    training.copy_budget = now_.budget;
+    training.gaussians = now_.gaussians;
+    training.eta_seconds = now_.total > now_.step ? static_cast<double>(now_.total - now_.step) *
+                                                        training.step_ms / 1000
+                                                  : 0;
 }
 
 }  // namespace gs

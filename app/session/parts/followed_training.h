@@ -4,6 +4,7 @@
 #pragma once
 
 #include <chrono>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,18 +27,19 @@ class FollowedTraining final : public PartWith<RunProgress> {
     void set(const std::string& name, double value);
 
     /// One is open, or awaited; perhaps it has ended by now.
-    bool follows() const { return link_ && (!ctx_.scene || ctx_.scene->followed); }
-    bool running() const { return follows() && link_->ended().empty() && !waiting_; }
-    std::uint64_t steps_done() const { return step_; }
+    bool follows() const { return now_.link && (!ctx_.scene || ctx_.scene->followed); }
+    bool running() const { return follows() && now_.link->ended().empty() && !now_.waiting; }
+    std::uint64_t steps_done() const { return now_.step; }
     /// Adds what it knows while it follows one.
     void describe(TrainingStatus& training) const;
 
     void before_picture(const Shown* shown) override;
     void scene_changed(SceneChange change) override;
-    bool is_restless() const override { return link_ && link_->ended().empty(); }
+    bool is_restless() const override { return now_.link && now_.link->ended().empty(); }
     using EnginePart::describe;
 
   private:
+    static constexpr double kNotKnown = std::numeric_limits<double>::quiet_NaN();
     void take(service::TrainerLink::Message message);
     void take_step(const service::TrainerRecord& record);
     void plot(const service::TrainerRecord& record);
@@ -46,17 +48,21 @@ class FollowedTraining final : public PartWith<RunProgress> {
     void show(LoadedScene scene);
     void ask();
 
-    std::optional<service::TrainerLink> link_;
-    std::uint32_t pid_ = 0;
-    std::string name_, capture_;
-    std::vector<SettingRow> parameters_;
-    std::vector<service::TrainerRecord> early_;  // steps from before the scene was open
-    std::uint64_t step_ = 0, total_ = 0, gaussians_ = 0, run_to_ = 0;
-    double loss_ = 0, psnr_ = 0, share_ = 0, budget_ = 0;
-    bool waiting_ = false, can_wait_ = false;  // wait() is called in its loop
-    bool asked_ = false, told_end_ = false;    // a snapshot is on its way
+    /// The training that is followed; empty: none.
+    struct Followed {
+        std::optional<service::TrainerLink> link;
+        std::uint32_t pid = 0;
+        std::string name, capture;
+        std::vector<SettingRow> parameters;
+        std::vector<service::TrainerRecord> early;  ///< steps from before the scene was open
+        std::uint64_t step = 0, total = 0, gaussians = 0, run_to = service::TrainerRecord::kNever;
+        double loss = kNotKnown, psnr = kNotKnown, share = 0, budget = 0;
+        bool waiting = false, can_wait = false;  ///< wait() is called in its loop
+        bool asked = false, told_end = false;    ///< a snapshot is on its way
+        std::chrono::steady_clock::time_point shown_at{};
+    };
+    Followed now_;
     bool opening_ = false;
-    std::chrono::steady_clock::time_point shown_at_{};
 };
 
 }  // namespace gs
