@@ -1,5 +1,5 @@
 // The operations that every function in math/ is written with. Here for float and double; dual
-// numbers (tests) and SIMD lanes (raster/cpu/lanes.h) bring their own, found by argument.
+// numbers (tests) and SIMD packs (raster/cpu/pack.h) bring their own, found by argument.
 // Conditions become select(mask, a, b), never `if`.
 #pragma once
 

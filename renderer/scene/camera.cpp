@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "renderer/scene/camera_lens.h"
-#include "renderer/scene/pose_twist.h"
+#include "renderer/scene/pose_between.h"
 
 namespace gs {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renderer/scene/pose_twist.h"
+#include "renderer/scene/pose_between.h"
 
 namespace gs {
 namespace {

@@ -100,24 +100,24 @@ TEST(Angles, HaveSinesAndCosinesInFloat) {
 TEST(LensModels, PacksAreFloats) {
     GS_NEED_DATA("reference/sensors/lenses.npz");
     const Arrays data = load_npz(data_path("reference/sensors/lenses.npz"));
-    using cpu::Pack;
+    using namespace cpu::HWY_NAMESPACE;
     for (const std::string name : kStoredLenses) {
         SCOPED_TRACE(name);
         const Camera camera = stored_lens(data, name);
         const auto lens = math::make_lens<Pack>(camera);
         const auto single = math::make_lens<double>(camera);
         const auto& points = data[name + "_points"];
-        for (std::size_t i = 0; i + 16 <= points.dim(0); i += 16) {
-            float x[16], y[16], z[16];
-            for (std::size_t k = 0; k < 16; ++k) {
+        for (std::size_t i = 0; i + kPack <= points.dim(0); i += kPack) {
+            float x[kPack], y[kPack], z[kPack];
+            for (std::size_t k = 0; k < kPack; ++k) {
                 const Vec3f p = as<float>(vec3_at(points, i + k));
                 x[k] = p.x, y[k] = p.y, z[k] = p.z;
             }
-            const Vec3<Pack> p{cpu::load(x), cpu::load(y), cpu::load(z)};
+            const Vec3<Pack> p{load(x), load(y), load(z)};
             const auto on = math::lens_project(lens, p);
             const auto jacobian = math::lens_jacobian(lens, p);
-            const std::uint32_t valid = cpu::bits_of(on.valid);
-            for (int k = 0; k < 16; ++k) {
+            const std::uint32_t valid = bits_of(on.valid);
+            for (int k = 0; k < kPack; ++k) {
                 const Vec3d q{x[k], y[k], z[k]};
                 const auto expected = math::lens_project(single, q);
                 ASSERT_EQ((valid >> k & 1) != 0, expected.valid);

@@ -10,7 +10,7 @@
 #include "renderer/rays/sweep_score.h"
 #include "renderer/reference/rays.h"
 #include "renderer/scene/beam_angles.h"
-#include "renderer/scene/pose_twist.h"
+#include "renderer/scene/pose_between.h"
 #include "tests/kernels/ray_scenes.h"
 #include "tests/kernels/stored_rays.h"
 #include "tests/support/compare.h"
@@ -84,18 +84,19 @@ TEST(RaysFast, SweepsAsStored) {
         for (std::size_t i = 0; i < model.count; ++i)
             signals.push_back({static_cast<float>(data[in + "intensity"][i]),
                                static_cast<float>(data[in + "raydrop"][i]), 0});
-        const PosePath path(pose_of_seven(data[key + "pose_start"]),
-                            pose_of_seven(data[key + "pose_end"]));
+        const Pose first = pose_of_seven(data[key + "pose_start"]),
+                   last = pose_of_seven(data[key + "pose_end"]);
         const std::size_t columns = data[key + "columns"].size(), n = data[key + "alpha"].size();
         std::vector<CameraRay> rays;
         for (std::size_t i = 0; i < n; ++i) {
             const Array& times = data[key + "time"];
-            const Pose pose = path.at(times.size() == columns ? times[i % columns] : times[i]);
+            const Pose pose =
+                pose_between(first, last, times.size() == columns ? times[i % columns] : times[i]);
             const Mat3d back = transpose(pose.rotation);
             rays.push_back(
                 {back * -pose.translation, back * at3(data[key + "dir_sensor"], i), true});
         }
-        const Pose middle = path.at(0.5);
+        const Pose middle = pose_between(first, last, 0.5);
         const Vec3d place = transpose(middle.rotation) * -middle.translation;
         const RayTiles tiles(rays, middle);
         const RayImage image =

@@ -11,8 +11,7 @@
 
 #include "base/buffer.h"
 #include "base/sort.h"
-#include "renderer/math/project.h"
-#include "renderer/raster/cpu/pack.h"
+#include "renderer/math/project_lens.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/raster/view_setup.h"
 
@@ -78,7 +77,7 @@ static_assert(sizeof(IsectGradient) == 48);
 struct ProjectParams {
     math::Pinhole<float> camera;
     /// What the kernels project through in its place: null unless draws_through_lens().
-    std::shared_ptr<const math::UnscentedCamera<Pack>> lens;
+    std::shared_ptr<const math::LensCamera<float>> lens;
     bool unscented;         ///< draws_unscented(); only with `lens`
     ViewCone<double> cone;  ///< what it shows; only with `lens`
     Vec3f ray_origin;       ///< as ray_origin() of view_setup.h
@@ -190,12 +189,6 @@ void count_tile_warps(const BlendParams& params, const WarpForm* forms, std::uin
 /// `emission`. Lanes that reach no tile leave the mask.
 void cover_block(const ProjectParams& params, ProjectedBlock& block, std::vector<TileSpan>& spans,
                  Coverage* coverage);
-/// As ProjectBlock of project.cpp, and the other way, by the unscented transform.
-void project_block_unscented(const ProjectParams& params, BlockView geometry, std::size_t lanes,
-                             ProjectedBlock& out);
-void project_block_backward_unscented(const ProjectParams& params, BlockView geometry, BlockView sh,
-                                      const SplatGradients& in, std::uint32_t mask,
-                                      BlockGradients& out);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out);
 

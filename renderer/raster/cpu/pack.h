@@ -1,22 +1,37 @@
-// Pack: 16 floats that behave like one, so that the functions of renderer/math run on a whole block
-// of Gaussians. Made of compiler vectors rather than intrinsics: the templates of renderer/math
-// carry no instruction set of their own and take on that of the kernel they are flattened into
-// (project.cpp), which intrinsics would not allow.
-#pragma once
+// Pack: the floats of one vector, which behave like one float, so that the functions of
+// renderer/math run on a vector of Gaussians at a time. Made of compiler vectors, as wide as the
+// instruction set's own: wider ones the compiler takes apart, number by number, before the
+// templates of renderer/math, which have no instruction set of their own, are flattened into a
+// kernel (project.cpp). Included once per instruction set, as lanes.h is.
+#if defined(GS_RASTER_CPU_PACK_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GS_RASTER_CPU_PACK_H_
+#undef GS_RASTER_CPU_PACK_H_
+#else
+#define GS_RASTER_CPU_PACK_H_
+#endif
 
+#include <hwy/highway.h>
+
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <initializer_list>
 
-namespace gs::cpu {
+HWY_BEFORE_NAMESPACE();
+namespace gs::cpu::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Without vectors of its own a target has those that every x86-64 has.
+inline constexpr int kPackBytes = std::clamp(static_cast<int>(HWY_MAX_BYTES), 16, 64);
+inline constexpr int kPack = kPackBytes / 4;  ///< lanes; divides kBlock
 
 struct PackMask {
-    typedef std::int32_t Vector __attribute__((vector_size(64)));
+    typedef std::int32_t Vector __attribute__((vector_size(kPackBytes)));
     Vector m;  ///< -1 or 0
 };
 struct Pack {
-    typedef float Vector __attribute__((vector_size(64)));
+    typedef float Vector __attribute__((vector_size(kPackBytes)));
     Vector v;
     Pack() : v{} {}
     explicit Pack(float x) : v(x - Vector{}) {}
@@ -48,16 +63,20 @@ inline Pack min(Pack a, Pack b) { return select(a < b, a, b); }
 inline Pack max(Pack a, Pack b) { return select(a > b, a, b); }
 // clang-format on
 
+#if HWY_TARGET == HWY_SCALAR
 inline Pack sqrt(Pack x) {
-    Pack out;
-    for (int i = 0; i < 16; ++i) out.v[i] = __builtin_sqrtf(x.v[i]);
-    return out;
+    for (int i = 0; i < kPack; ++i) x.v[i] = __builtin_sqrtf(x.v[i]);
+    return x;
 }
 inline Pack ceil(Pack x) {
-    Pack out;
-    for (int i = 0; i < 16; ++i) out.v[i] = __builtin_ceilf(x.v[i]);
-    return out;
+    for (int i = 0; i < kPack; ++i) x.v[i] = __builtin_ceilf(x.v[i]);
+    return x;
 }
+#else
+using PackVector = hn::Vec<hn::CappedTag<float, kPack> >;
+inline Pack sqrt(Pack x) { return Pack(hn::Sqrt(PackVector{x.v}).raw); }
+inline Pack ceil(Pack x) { return Pack(hn::Ceil(PackVector{x.v}).raw); }
+#endif
 
 /// e^x, relative error 2e-7. Range reduction by ln 2 in two parts (Cody and Waite), Taylor
 /// polynomial of degree 6. Beyond +-87 the result stays finite and huge or tiny; NaN stays NaN.
@@ -133,13 +152,16 @@ inline Pack cos(Pack x) { return sin(Pack(1.57079633f) - max(x, -x)); }
 /// Bit i: lane i is set.
 inline std::uint32_t bits_of(PackMask m) {
     std::uint32_t bits = 0;
-    for (int i = 0; i < 16; ++i) bits |= static_cast<std::uint32_t>(m.m[i] & 1) << i;
+    for (int i = 0; i < kPack; ++i) bits |= static_cast<std::uint32_t>(m.m[i] & 1) << i;
     return bits;
 }
 inline PackMask mask_from_bits(std::uint32_t bits) {
-    PackMask out;
-    for (int i = 0; i < 16; ++i) out.m[i] = -static_cast<std::int32_t>((bits >> i) & 1u);
-    return out;
+    PackMask::Vector bit;
+    for (int i = 0; i < kPack; ++i) bit[i] = 1 << i;
+    return {(bit & static_cast<std::int32_t>(bits)) != 0};
 }
 
-}  // namespace gs::cpu
+}  // namespace gs::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

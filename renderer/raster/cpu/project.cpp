@@ -1,6 +1,6 @@
 // Project: where the Gaussians of the candidate blocks fall, and which tiles they touch. The
-// kernels are renderer/math run on packs of 16 floats, a block of 16 Gaussians at once. Each kernel
-// is flattened: the mathematics is inlined into it and compiled for its instruction set.
+// kernels are renderer/math run on packs of floats, for a block of 16 Gaussians. Each kernel is
+// flattened: the mathematics is inlined into it and compiled for its instruction set.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/project.cpp"
 #include <hwy/foreach_target.h>
@@ -13,6 +13,7 @@
 #include <numeric>
 
 #include "base/parallel.h"
+#include "renderer/math/unscented.h"
 #include "renderer/raster/cpu/project_through.h"
 #include "renderer/scene/camera_lens.h"
 
@@ -25,20 +26,30 @@ HWY_FLATTEN void ProjectBlock(const ProjectParams& params, BlockView geometry, s
 }
 HWY_FLATTEN void ProjectBlockByLens(const ProjectParams& params, BlockView geometry,
                                     std::size_t lanes, ProjectedBlock& out) {
-    const math::LensCamera<Pack>& lens = *params.lens;
-    project_through(lens, params, geometry, lanes, out);
+    project_through(math::lens_camera_cast<Pack>(*params.lens), params, geometry, lanes, out);
+}
+
+HWY_FLATTEN void ProjectBlockUnscented(const ProjectParams& params, BlockView geometry,
+                                       std::size_t lanes, ProjectedBlock& out) {
+    const math::UnscentedCamera<Pack> camera{math::lens_camera_cast<Pack>(*params.lens)};
+    project_through(camera, params, geometry, lanes, out);
 }
 
 HWY_FLATTEN void ShadeBlock(const ProjectParams& params, BlockView geometry, BlockView sh,
                             ProjectedBlock& out) {
-    Pack basis[16];
-    math::sh_basis(params.sh_degree, math::normalize(view_ray(params, geometry)), basis);
-    const Vec3<Pack> color = raw_color(params.sh_degree, basis, sh);
-    store(max(color.x, Pack(0.0f)), out.color[0]);
-    store(max(color.y, Pack(0.0f)), out.color[1]);
-    store(max(color.z, Pack(0.0f)), out.color[2]);
+    std::uint32_t drawn = 0;
+    for (std::size_t first = 0; first < kBlock; first += kPack) {
+        Pack basis[16];
+        math::sh_basis(params.sh_degree,
+                       math::normalize(view_ray(params, lanes_from(geometry, first))), basis);
+        const Vec3<Pack> color = raw_color(params.sh_degree, basis, lanes_from(sh, first));
+        store(max(color.x, Pack(0.0f)), out.color[0] + first);
+        store(max(color.y, Pack(0.0f)), out.color[1] + first);
+        store(max(color.z, Pack(0.0f)), out.color[2] + first);
+        drawn |= bits_of(dot(color, color) < Pack(1e30f)) << first;
+    }
     // False for NaN, Inf and absurd numbers: a Gaussian with such coefficients draws nothing.
-    out.mask &= bits_of(dot(color, color) < Pack(1e30f));
+    out.mask &= drawn;
 }
 
 std::int64_t InstructionSet() { return HWY_TARGET; }
@@ -50,6 +61,7 @@ HWY_AFTER_NAMESPACE();
 namespace gs::cpu {
 HWY_EXPORT(ProjectBlock);
 HWY_EXPORT(ProjectBlockByLens);
+HWY_EXPORT(ProjectBlockUnscented);
 HWY_EXPORT(ShadeBlock);
 namespace {
 
@@ -58,7 +70,7 @@ void project_block(const ProjectParams& params, BlockView geometry, std::size_t 
     if (params.lens == nullptr)
         HWY_DYNAMIC_DISPATCH(ProjectBlock)(params, geometry, lanes, out);
     else if (params.unscented)
-        project_block_unscented(params, geometry, lanes, out);
+        HWY_DYNAMIC_DISPATCH(ProjectBlockUnscented)(params, geometry, lanes, out);
     else
         HWY_DYNAMIC_DISPATCH(ProjectBlockByLens)(params, geometry, lanes, out);
 }
@@ -147,8 +159,8 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     p.camera = pinhole_of(camera);
     if (draws_through_lens(camera, options)) {
         const auto lens = math::make_lens_camera<double>(camera);
-        p.lens = std::make_shared<const math::UnscentedCamera<Pack>>(
-            math::UnscentedCamera<Pack>{math::lens_camera_cast<Pack>(lens)});
+        p.lens =
+            std::make_shared<const math::LensCamera<float>>(math::lens_camera_cast<float>(lens));
         p.unscented = draws_unscented(camera, options);
         p.cone = view_cone(camera, lens.lens);
     }

@@ -1,4 +1,4 @@
-// The backward of projection for a block of 16 Gaussians: renderer/math run on packs of 16 floats,
+// The backward of projection for a block of 16 Gaussians: renderer/math run on packs of floats,
 // flattened as projection is (project.cpp).
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/project_backward.cpp"
@@ -8,6 +8,7 @@
 
 #include <bit>
 
+#include "renderer/math/unscented.h"
 #include "renderer/raster/cpu/project_through.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,8 +22,15 @@ HWY_FLATTEN void ProjectBlockBackward(const ProjectParams& params, BlockView geo
 HWY_FLATTEN void ProjectBlockBackwardByLens(const ProjectParams& params, BlockView geometry,
                                             BlockView sh, const SplatGradients& in,
                                             std::uint32_t mask, BlockGradients& out) {
-    const math::LensCamera<Pack>& lens = *params.lens;
-    through_camera_backward(lens, params, geometry, sh, in, mask, out);
+    through_camera_backward(math::lens_camera_cast<Pack>(*params.lens), params, geometry, sh, in,
+                            mask, out);
+}
+
+HWY_FLATTEN void ProjectBlockBackwardUnscented(const ProjectParams& params, BlockView geometry,
+                                               BlockView sh, const SplatGradients& in,
+                                               std::uint32_t mask, BlockGradients& out) {
+    const math::UnscentedCamera<Pack> camera{math::lens_camera_cast<Pack>(*params.lens)};
+    through_camera_backward(camera, params, geometry, sh, in, mask, out);
 }
 
 }  // namespace gs::cpu::HWY_NAMESPACE
@@ -32,12 +40,13 @@ HWY_AFTER_NAMESPACE();
 namespace gs::cpu {
 HWY_EXPORT(ProjectBlockBackward);
 HWY_EXPORT(ProjectBlockBackwardByLens);
+HWY_EXPORT(ProjectBlockBackwardUnscented);
 void project_block_backward(const ProjectParams& params, BlockView geometry, BlockView sh,
                             const SplatGradients& in, std::uint32_t mask, BlockGradients& out) {
     if (params.lens == nullptr)
         HWY_DYNAMIC_DISPATCH(ProjectBlockBackward)(params, geometry, sh, in, mask, out);
     else if (params.unscented)
-        project_block_backward_unscented(params, geometry, sh, in, mask, out);
+        HWY_DYNAMIC_DISPATCH(ProjectBlockBackwardUnscented)(params, geometry, sh, in, mask, out);
     else
         HWY_DYNAMIC_DISPATCH(ProjectBlockBackwardByLens)(params, geometry, sh, in, mask, out);
     // SH gradients of lanes that were not visible are zero times the basis: NaN where the mean is.
