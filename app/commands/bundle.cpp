@@ -3,7 +3,7 @@
 #include "app/studio/studio.h"
 
 namespace gs {
-namespace {
+namespace command::bundle {
 
 using namespace args;
 
@@ -15,8 +15,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::bundle
 
-std::span<const CommandRow> bundle_commands() { return kRows; }
+std::span<const CommandRow> bundle_commands() { return command::bundle::kRows; }
 
 }  // namespace gs

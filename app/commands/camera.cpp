@@ -13,7 +13,7 @@
 #include "base/shortened.h"
 
 namespace gs {
-namespace {
+namespace command::camera {
 
 using namespace args;
 using S = StudioState&;
@@ -197,8 +197,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::camera
 
-std::span<const CommandRow> camera_commands() { return kRows; }
+std::span<const CommandRow> camera_commands() { return command::camera::kRows; }
 
 }  // namespace gs

@@ -5,7 +5,7 @@
 #include "app/session/engine.h"
 
 namespace gs {
-namespace {
+namespace command::compare {
 
 using namespace args;
 using S = StudioState&;
@@ -52,8 +52,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::compare
 
-std::span<const CommandRow> compare_commands() { return kRows; }
+std::span<const CommandRow> compare_commands() { return command::compare::kRows; }
 
 }  // namespace gs

@@ -5,7 +5,7 @@
 #include "app/session/engine.h"
 
 namespace gs {
-namespace {
+namespace command::costs {
 
 using namespace args;
 using S = StudioState&;
@@ -75,9 +75,9 @@ const CommandRow kColorRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::costs
 
-std::span<const CommandRow> cost_commands() { return kCostRows; }
-std::span<const CommandRow> color_commands() { return kColorRows; }
+std::span<const CommandRow> cost_commands() { return command::costs::kCostRows; }
+std::span<const CommandRow> color_commands() { return command::costs::kColorRows; }
 
 }  // namespace gs

@@ -7,7 +7,7 @@
 #include "app/session/parts/scene_doctor.h"
 
 namespace gs {
-namespace {
+namespace command::doctor {
 
 using namespace args;
 
@@ -38,8 +38,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::doctor
 
-std::span<const CommandRow> doctor_commands() { return kRows; }
+std::span<const CommandRow> doctor_commands() { return command::doctor::kRows; }
 
 }  // namespace gs

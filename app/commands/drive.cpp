@@ -8,7 +8,7 @@
 #include "panels/state/drive_state.h"
 
 namespace gs {
-namespace {
+namespace command::drive {
 
 using namespace args;
 using S = StudioState&;
@@ -83,8 +83,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::drive
 
-std::span<const CommandRow> drive_commands() { return kRows; }
+std::span<const CommandRow> drive_commands() { return command::drive::kRows; }
 
 }  // namespace gs

@@ -10,7 +10,7 @@
 #include "app/session/parts/simplifier.h"
 
 namespace gs {
-namespace {
+namespace command::edit {
 
 using namespace args;
 
@@ -105,8 +105,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::edit
 
-std::span<const CommandRow> edit_commands() { return kRows; }
+std::span<const CommandRow> edit_commands() { return command::edit::kRows; }
 
 }  // namespace gs

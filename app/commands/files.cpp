@@ -13,7 +13,7 @@
 #include "renderer/io/images/image_io.h"
 
 namespace gs {
-namespace {
+namespace command::files {
 
 using namespace args;
 using S = StudioState&;
@@ -116,7 +116,7 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::files
 
 Result<void> open_path(StudioState& state, OpenRequest request) {
     if (request.contents.kind == PathKind::trace && request.capture.path.empty())
@@ -126,6 +126,6 @@ Result<void> open_path(StudioState& state, OpenRequest request) {
     return leave_scene(state, [request = std::move(request)](Engine& e) { e.open(request); });
 }
 
-std::span<const CommandRow> file_commands() { return kRows; }
+std::span<const CommandRow> file_commands() { return command::files::kRows; }
 
 }  // namespace gs

@@ -7,7 +7,7 @@
 #include "renderer/io/paths/path_io.h"
 
 namespace gs {
-namespace {
+namespace command::film {
 
 using namespace args;
 using S = StudioState&;
@@ -237,8 +237,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::film
 
-std::span<const CommandRow> film_commands() { return kRows; }
+std::span<const CommandRow> film_commands() { return command::film::kRows; }
 
 }  // namespace gs

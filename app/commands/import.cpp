@@ -6,7 +6,7 @@
 #include "app/studio/studio.h"
 
 namespace gs {
-namespace {
+namespace command::import {
 
 using namespace args;
 using S = StudioState&;
@@ -62,8 +62,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::import
 
-std::span<const CommandRow> import_commands() { return kRows; }
+std::span<const CommandRow> import_commands() { return command::import::kRows; }
 
 }  // namespace gs

@@ -14,7 +14,7 @@
 #include "panels/state/inspection.h"
 
 namespace gs {
-namespace {
+namespace command::inspect {
 
 using namespace args;
 using S = StudioState&;
@@ -116,8 +116,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::inspect
 
-std::span<const CommandRow> inspect_commands() { return kRows; }
+std::span<const CommandRow> inspect_commands() { return command::inspect::kRows; }
 
 }  // namespace gs

@@ -8,7 +8,7 @@
 #include "app/studio/studio.h"
 
 namespace gs {
-namespace {
+namespace command::lab {
 
 using namespace args;
 using S = StudioState&;
@@ -88,8 +88,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::lab
 
-std::span<const CommandRow> lab_commands() { return kRows; }
+std::span<const CommandRow> lab_commands() { return command::lab::kRows; }
 
 }  // namespace gs

@@ -14,7 +14,7 @@
 #include "renderer/scene/camera_names.h"
 
 namespace gs {
-namespace {
+namespace command::lens {
 
 using namespace args;
 using S = StudioState&;
@@ -185,8 +185,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::lens
 
-std::span<const CommandRow> lens_commands() { return kRows; }
+std::span<const CommandRow> lens_commands() { return command::lens::kRows; }
 
 }  // namespace gs

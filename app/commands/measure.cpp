@@ -7,7 +7,7 @@
 #include "app/session/parts/place_finder.h"
 
 namespace gs {
-namespace {
+namespace command::measure {
 
 using namespace args;
 using S = StudioState&;
@@ -134,8 +134,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::measure
 
-std::span<const CommandRow> measure_commands() { return kRows; }
+std::span<const CommandRow> measure_commands() { return command::measure::kRows; }
 
 }  // namespace gs

@@ -9,7 +9,7 @@
 #include "app/studio/studio.h"
 
 namespace gs {
-namespace {
+namespace command::notes {
 
 using namespace args;
 using S = StudioState&;
@@ -90,8 +90,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::notes
 
-std::span<const CommandRow> note_commands() { return kRows; }
+std::span<const CommandRow> note_commands() { return command::notes::kRows; }
 
 }  // namespace gs

@@ -12,7 +12,7 @@
 #include "panels/state/photo_looks.h"
 
 namespace gs {
-namespace {
+namespace command::photos {
 
 using namespace args;
 
@@ -55,8 +55,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::photos
 
-std::span<const CommandRow> photo_commands() { return kRows; }
+std::span<const CommandRow> photo_commands() { return command::photos::kRows; }
 
 }  // namespace gs

@@ -7,7 +7,7 @@
 #include "app/studio/studio.h"
 
 namespace gs {
-namespace {
+namespace command::predict {
 
 using namespace args;
 using S = StudioState&;
@@ -64,8 +64,8 @@ const CommandRow kPredictRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::predict
 
-std::span<const CommandRow> predict_commands() { return kPredictRows; }
+std::span<const CommandRow> predict_commands() { return command::predict::kPredictRows; }
 
 }  // namespace gs

@@ -12,7 +12,7 @@
 #include "panels/state/photo_problems.h"
 
 namespace gs {
-namespace {
+namespace command::problems {
 
 using namespace args;
 using S = StudioState&;
@@ -98,8 +98,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::problems
 
-std::span<const CommandRow> problem_commands() { return kRows; }
+std::span<const CommandRow> problem_commands() { return command::problems::kRows; }
 
 }  // namespace gs

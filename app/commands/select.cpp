@@ -11,7 +11,7 @@
 #include "renderer/doctor/doctor.h"
 
 namespace gs {
-namespace {
+namespace command::select {
 
 using namespace args;
 using S = StudioState&;
@@ -278,8 +278,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::select
 
-std::span<const CommandRow> select_commands() { return kRows; }
+std::span<const CommandRow> select_commands() { return command::select::kRows; }
 
 }  // namespace gs

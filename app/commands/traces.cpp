@@ -12,7 +12,7 @@
 #include "profiler/store/node_gpus.h"
 
 namespace gs {
-namespace {
+namespace command::traces {
 
 using namespace args;
 using S = StudioState&;
@@ -115,8 +115,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::traces
 
-std::span<const CommandRow> trace_commands() { return kRows; }
+std::span<const CommandRow> trace_commands() { return command::traces::kRows; }
 
 }  // namespace gs

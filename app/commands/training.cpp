@@ -11,7 +11,7 @@
 #include "trainer/run/lapse_video.h"
 
 namespace gs {
-namespace {
+namespace command::training {
 
 using namespace args;
 using S = StudioState&;
@@ -180,8 +180,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::training
 
-std::span<const CommandRow> training_commands() { return kRows; }
+std::span<const CommandRow> training_commands() { return command::training::kRows; }
 
 }  // namespace gs

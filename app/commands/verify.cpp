@@ -6,7 +6,7 @@
 #include "app/session/parts/run_recording.h"
 
 namespace gs {
-namespace {
+namespace command::verify {
 
 using namespace args;
 
@@ -42,8 +42,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::verify
 
-std::span<const CommandRow> verify_commands() { return kRows; }
+std::span<const CommandRow> verify_commands() { return command::verify::kRows; }
 
 }  // namespace gs

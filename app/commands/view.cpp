@@ -3,7 +3,7 @@
 #include "app/commands/settings.h"
 
 namespace gs {
-namespace {
+namespace command::view {
 
 using namespace args;
 using S = StudioState&;
@@ -124,8 +124,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::view
 
-std::span<const CommandRow> view_commands() { return kRows; }
+std::span<const CommandRow> view_commands() { return command::view::kRows; }
 
 }  // namespace gs

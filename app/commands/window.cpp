@@ -7,7 +7,7 @@
 #include "base/log.h"
 
 namespace gs {
-namespace {
+namespace command::window {
 
 using namespace args;
 
@@ -74,8 +74,8 @@ const CommandRow kRows[] = {
 };
 // clang-format on
 
-}  // namespace
+}  // namespace command::window
 
-std::span<const CommandRow> window_commands() { return kRows; }
+std::span<const CommandRow> window_commands() { return command::window::kRows; }
 
 }  // namespace gs
