@@ -310,11 +310,11 @@ class Surroundings(unittest.TestCase):
 
     def test_what_forward_keeps_goes_with_backward(self):
         """The lists of tiles would else live as long as a picture that is kept for a plot."""
-        from gausscope import rasterize
+        from gausscope import functions
         args = leaves(scene(), torch.float32)
         alive = weakref.WeakSet()
-        before = rasterize._Lists.__init__
-        with unittest.mock.patch.object(rasterize._Lists, "__init__", lambda self, p: (before(self, p), alive.add(self))[0]):
+        before = functions.Lists.__init__
+        with unittest.mock.patch.object(functions.Lists, "__init__", lambda self, p: (before(self, p), alive.add(self))[0]):
             picture = draw(**args)[0]
             picture.sum().backward(retain_graph=True)
             self.assertEqual(len(alive), 1)
