@@ -137,19 +137,24 @@ class Lists:
         free(self.pointer)
 
 
+def blend(inputs: dict, shape: tuple, numbers: dict) -> tuple[Tensor, Tensor, Optional[Lists]]:
+    """Pictures [*shape, channels] and alphas [*shape, 1], and what backward needs of it."""
+    picture, alphas = floats(*shape, numbers["channels"]), floats(*shape, 1)
+    memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
+    return picture, alphas, Lists(lists_in(memory)) if numbers["gradients"] else None
+
+
 class Blend(torch.autograd.Function):
     @staticmethod
     def forward(ctx, means2d, conics, opacities, colors, backgrounds, depths, radii, first, absolute, lead,
                 numbers):
         ctx.set_materialize_grads(False)
-        inputs = dict(first=first, radii=radii, means2d=means2d, conics=conics, opacities=opacities, depths=depths,
-                      colors=colors, backgrounds=backgrounds)
-        shape = (*lead, numbers["height"], numbers["width"])
-        picture, alphas = floats(*shape, numbers["channels"]), floats(*shape, 1)
-        memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
-        if not numbers["gradients"]:
+        inputs = dict(means2d=means2d, conics=conics, opacities=opacities, colors=colors, backgrounds=backgrounds,
+                      depths=depths, radii=radii, first=first)
+        picture, alphas, lists = blend(inputs, (*lead, numbers["height"], numbers["width"]), numbers)
+        if lists is None:
             return picture, alphas
-        ctx.numbers, ctx.lists, ctx.absolute = numbers, Lists(lists_in(memory)), absolute
+        ctx.numbers, ctx.lists, ctx.absolute = numbers, lists, absolute
         ctx.save_for_backward(*inputs.values(), picture, alphas)
         # Callers write into their pictures; backward reads its own.
         return picture.clone(), alphas.clone()
@@ -157,7 +162,7 @@ class Blend(torch.autograd.Function):
     @staticmethod
     def backward(ctx, v_picture, v_alphas):
         _no_second_derivative()
-        first, radii, means2d, conics, opacities, depths, colors, backgrounds, picture, alphas = ctx.saved_tensors
+        means2d, conics, opacities, colors, backgrounds, depths, radii, first, picture, alphas = ctx.saved_tensors
         out = [torch.empty_like(t) for t in (means2d, conics, opacities, colors)]
         run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, first=first, radii=radii,
             means2d=means2d, conics=conics, opacities=opacities, depths=depths, colors=colors, backgrounds=backgrounds,

@@ -13,6 +13,11 @@ from ._lib import Error
 from .functions import Blend, Pick, Project, apply, uncompiled
 from .meta import Meta
 
+compiled: Any = None
+if hasattr(torch.library, "register_autograd"):  # PyTorch 2.4
+    from . import compiled
+_is_compiling = torch.compiler.is_compiling if compiled else lambda: False
+
 _LENSES = {"pinhole": 0, "ortho": 1, "fisheye": 2}
 _MODES = ("RGB", "D", "ED", "RGB+D", "RGB+ED")
 # profile: (largest alpha, least factor of an antialiased opacity)
@@ -97,7 +102,24 @@ def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, 
     return colors, by_view
 
 
-@uncompiled
+def _in_graphs(function):
+    """rasterization() as torch.compile sees it: traced where its shapes do not depend on values, else left out of the graph."""
+    outside = uncompiled(function)
+    if compiled is None:
+        return outside
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if _is_compiling():
+            packed = args[14] if len(args) > 14 else kwargs.get("packed", True)
+            if packed or (args[19] if len(args) > 19 else kwargs.get("absgrad", False)):
+                return outside(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+@_in_graphs
 def rasterization(
     means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], opacities: Tensor, colors: Optional[Tensor],
     viewmats: Tensor, Ks: Tensor, width: int, height: int, near_plane: float = 0.01, far_plane: float = 1e10,
@@ -141,7 +163,9 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
             opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
             packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
     """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
-    _refuse_transforms()
+    compiling = _is_compiling()
+    if not compiling:
+        _refuse_transforms()
     if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
@@ -168,9 +192,10 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     shading = None
     if colored and sh_degree is not None:
         shading = dict(sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view)
-    radii, means2d, depths, conics, compensated, shaded = apply(
-        Project, means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, (*views, N),
-        {**sizes, **numbers}, shading)
+    arguments = (means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, (*views, N),
+                 {**sizes, **numbers}, shading)
+    radii, means2d, depths, conics, compensated, shaded = (
+        compiled.project(*arguments) if compiling else apply(Project, *arguments))
     if shading is not None:
         colors, by_view = shaded, True
 
@@ -181,7 +206,7 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     if packed:
         meta.first, colors = _pack(meta, colors, by_view, B, C, N)
         return meta, colors
-    meta.first = _every(N, B * C)
+    meta.first = torch.arange(B * C + 1, device="cpu") * N if compiling else _every(N, B * C)
     return meta, colors if colors is None or by_view else colors.unsqueeze(-3).expand(*views, N, -1)
 
 
@@ -225,7 +250,13 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
     numbers = dict(images=len(meta.first) - 1, entries=meta["depths"].numel(), channels=values.shape[-1],
                    width=meta["width"], height=meta["height"], alpha_max=alpha_max,
                    gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs))
-    picture, alphas = apply(Blend, *inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
+    arguments = (*inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
+    if _is_compiling():
+        picture, alphas = compiled.draw(*arguments)
+        # A gradient of what leaves the graph beside the pictures would lack what reaches them.
+        meta.update({name: meta[name].detach() for name in ("means2d", "depths", "conics", "opacities")})
+    else:
+        picture, alphas = apply(Blend, *arguments)
     if render_mode.endswith("ED"):
         expected = picture[..., -1:] / alphas.clone().clamp(min=1e-10)  # alphas may be written into
         picture = torch.cat([picture[..., :-1], expected], -1) if len(parts) == 2 else expected

@@ -352,22 +352,6 @@ class Surroundings(unittest.TestCase):
         self.assertTrue(done, "the child hangs")
         self.assertEqual(status, 0)
 
-    @unittest.skipUnless(hasattr(torch, "compile"), "PyTorch has no torch.compile")
-    def test_torch_compile_leaves_it_out(self):
-        def loss(means, args):
-            picture, alphas, _ = draw(2 * means, **args)
-            return (picture * picture).sum() + alphas.sum()
-
-        compiled = torch.compile(loss, backend="eager")
-        for N in (20, 33):
-            both = []
-            for function in (loss, compiled):
-                args = leaves(scene(N=N, sh_degree=2), torch.float32)
-                means = args.pop("means")
-                function(means, args).backward()
-                both.append(means.grad)
-            self.assertTrue(torch.equal(*both))
-
 
 if __name__ == "__main__":
     unittest.main()
