@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # what __getattr__() finds, for editors and type checkers
     from ._lib import Error, NotFound, version
     from .capture import Capture, View
     from .program import Run, call, convert, costs, doctor, evaluate, info, inspect, predict, simplify, train
-    from .rasterize import rasterization
+    from .rasterize import compat, rasterization
     from .splats import Splats, load, save
     from .stages import stage
     from .viewer import attach
@@ -19,6 +19,7 @@ if TYPE_CHECKING:  # what __getattr__() finds, for editors and type checkers
 # name: the module that defines it
 _HOMES = {
     "rasterization": "rasterize",
+    "compat": "rasterize",
     "Error": "_lib",
     "NotFound": "_lib",
     "version": "_lib",
@@ -35,8 +36,9 @@ _HOMES = {
 }
 _MODULES = ("benchmark", "inria", "strategy")
 __all__ = [
-    "Capture", "Error", "NotFound", "Run", "Splats", "View", "attach", "call", "convert", "costs", "doctor", "evaluate", "info", "inspect",
-    "load", "predict", "rasterization", "save", "simplify", "stage", "train", "version"]
+    "Capture", "Error", "NotFound", "Run", "Splats", "View", "attach", "call", "compat", "convert", "costs",
+    "doctor", "evaluate", "info", "inspect", "load", "predict", "rasterization", "save", "simplify", "stage", "train",
+    "version"]
 
 
 if not TYPE_CHECKING:  # else it would have every name

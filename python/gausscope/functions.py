@@ -127,6 +127,25 @@ class Pick(torch.autograd.Function):
         return (None, None, *out)
 
 
+# PyTorch 2 warns where nobody says whether indices are checked.
+_unchecked: dict = {"check_invariants": False} if hasattr(torch.sparse, "check_sparse_tensor_invariants") else {}
+
+
+class Sparse(torch.autograd.Function):
+    """The tensor, whose gradient is sparse: the rows that are drawn. `drawn` has them, more than once perhaps, by backward."""
+
+    @staticmethod
+    def forward(ctx, tensor, drawn):
+        ctx.drawn = drawn
+        return tensor.view_as(tensor)
+
+    @staticmethod
+    def backward(ctx, v):
+        _no_second_derivative()
+        rows = torch.unique(ctx.drawn[0])
+        return torch.sparse_coo_tensor(rows[None], v[rows], v.shape, **_unchecked), None
+
+
 class Lists:
     """Owns what the library keeps between blending and its backward."""
 

@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
 from ._lib import Error
-from .functions import Blend, Pick, Project, apply, uncompiled
+from .arrays import as_tensor
+from .functions import Blend, Pick, Project, Sparse, apply, uncompiled
 from .meta import Meta
 
 compiled: Any = None
@@ -34,7 +35,7 @@ _ELSEWHERE = {
 def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
     """The tensor, contiguous. None in `shape` is any size."""
     if not isinstance(tensor, Tensor):
-        raise Error(f"{name} is {type(tensor).__name__}, not a torch.Tensor")
+        tensor = as_tensor(name, tensor)
     if tensor.layout != torch.strided:
         raise Error(f"{name} is {tensor.layout}: rasterization() takes dense tensors; convert it with .to_dense()")
     if not tensor.is_cpu:
@@ -84,8 +85,7 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
 
 def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, C: int, N: int) -> tuple[Tensor, bool]:
     """Colours or coefficients, and whether they are by camera."""
-    if not isinstance(colors, Tensor):
-        raise Error(f"colors is {type(colors).__name__}, not a torch.Tensor")
+    colors = as_tensor("colors", colors)
     tail = (None,) if sh_degree is None else (None, 3)
     by_view = colors.dim() == len(lead) + 2 + len(tail)
     shape = (*lead, C, N, *tail) if by_view else (*lead, N, *tail)
@@ -148,15 +148,39 @@ def rasterization(
     and segmented change nothing here.
     """
     _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, with_ut=with_ut,
-            with_eval3d=with_eval3d, distributed=distributed, sparse_grad=sparse_grad)
+            with_eval3d=with_eval3d, distributed=distributed)
+    drawn: list[Tensor] = []
+    if sparse_grad:
+        if not packed or covars is not None or getattr(means, "ndim", 2) != 2:
+            raise Error("sparse_grad=True needs packed=True, means [N, 3] without batches, and quats and scales")
+        means, quats, scales = (Sparse.apply(as_tensor(*named), drawn)
+                                for named in (("means", means), ("quats", quats), ("scales", scales)))
     alpha_max, least_compensation = _PROFILES[profile]
     meta, colors = entries(
         means, quats, scales, covars, opacities, colors if "RGB" in render_mode else None, sh_degree, viewmats, Ks,
         packed, dict(width=width, height=height, lens=_LENSES[camera_model], near_plane=near_plane,
                      antialiased=rasterize_mode == "antialiased", far_plane=far_plane, radius_clip=radius_clip,
                      eps2d=eps2d, least_compensation=least_compensation), "RGB" in render_mode)
+    if sparse_grad:
+        drawn.append(meta["gaussian_ids"])
     picture, alphas = draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max)
     return picture, alphas, meta
+
+
+def compat(layout: str) -> Callable[..., tuple[Tensor, Tensor, Meta]]:
+    """rasterization() for trainers of another version of gsplat. "1.4", which nerfstudio's splatfacto wants: meta["radii"] is
+    one number for each Gaussian, the larger of the two, and the profile is "gsplat-1.5" where none is named."""
+    if layout != "1.4":
+        raise Error(f'layout={layout!r} is not supported; it is "1.4"')
+
+    @functools.wraps(rasterization)
+    def call(*args, profile="gsplat-1.5", **kwargs):
+        picture, alphas, meta = rasterization(*args, profile=profile, **kwargs)
+        meta.boxes = meta["radii"]
+        meta["radii"] = meta.boxes.amax(-1)
+        return picture, alphas, meta
+
+    return uncompiled(call)
 
 
 def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], covars: Optional[Tensor],
@@ -166,7 +190,8 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     compiling = _is_compiling()
     if not compiling:
         _refuse_transforms()
-    if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
+    means, viewmats, Ks = as_tensor("means", means), as_tensor("viewmats", viewmats), as_tensor("Ks", Ks)
+    if means.dim() < 2 or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
     B = functools.reduce(operator.mul, lead, 1)

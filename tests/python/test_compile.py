@@ -109,7 +109,7 @@ class Operators(unittest.TestCase):
         gc.collect()
         self.assertEqual(len(compiled._lists), before)
         with torch.no_grad():
-            for a, b in zip(want, back(copy)):  # made again
+            for a, b in zip(want, back(copy)):  # by blending a second time
                 self.assertTrue(torch.equal(a, b))
 
 
