@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # what __getattr__() finds, for editors and type checkers
     from .rasterize import compat, rasterization
     from .splats import Splats, load, save
     from .stages import stage
+    from .trace import Trace
     from .viewer import attach
 
 # name: the module that defines it
@@ -29,6 +30,7 @@ _HOMES = {
     "Capture": "capture",
     "View": "capture",
     "stage": "stages",
+    "Trace": "trace",
     "attach": "viewer",
     **dict.fromkeys(
         ("Run", "call", "train", "evaluate", "info", "doctor", "inspect", "costs", "predict", "convert", "simplify"),
@@ -36,7 +38,7 @@ _HOMES = {
 }
 _MODULES = ("benchmark", "inria", "strategy")
 __all__ = [
-    "Capture", "Error", "NotFound", "Run", "Splats", "View", "attach", "call", "compat", "convert", "costs",
+    "Capture", "Error", "NotFound", "Run", "Splats", "Trace", "View", "attach", "call", "compat", "convert", "costs",
     "doctor", "evaluate", "info", "inspect", "load", "predict", "rasterization", "save", "simplify", "stage", "train",
     "version"]
 
