@@ -11,14 +11,16 @@ if TYPE_CHECKING:  # what __getattr__() finds, for editors and type checkers
     from ._lib import Error, NotFound, version
     from .capture import Capture, View
     from .program import Run, call, convert, costs, doctor, evaluate, info, inspect, predict, simplify, train
-    from .rasterize import rasterization
+    from .rasterize import compat, rasterization
     from .splats import Splats, load, save
     from .stages import stage
+    from .trace import Trace
     from .viewer import attach
 
 # name: the module that defines it
 _HOMES = {
     "rasterization": "rasterize",
+    "compat": "rasterize",
     "Error": "_lib",
     "NotFound": "_lib",
     "version": "_lib",
@@ -28,6 +30,7 @@ _HOMES = {
     "Capture": "capture",
     "View": "capture",
     "stage": "stages",
+    "Trace": "trace",
     "attach": "viewer",
     **dict.fromkeys(
         ("Run", "call", "train", "evaluate", "info", "doctor", "inspect", "costs", "predict", "convert", "simplify"),
@@ -35,8 +38,9 @@ _HOMES = {
 }
 _MODULES = ("benchmark", "inria", "strategy")
 __all__ = [
-    "Capture", "Error", "NotFound", "Run", "Splats", "View", "attach", "call", "convert", "costs", "doctor", "evaluate", "info", "inspect",
-    "load", "predict", "rasterization", "save", "simplify", "stage", "train", "version"]
+    "Capture", "Error", "NotFound", "Run", "Splats", "Trace", "View", "attach", "call", "compat", "convert", "costs",
+    "doctor", "evaluate", "info", "inspect", "load", "predict", "rasterization", "save", "simplify", "stage", "train",
+    "version"]
 
 
 if not TYPE_CHECKING:  # else it would have every name

@@ -129,9 +129,12 @@ def library() -> ctypes.CDLL:
     tried = places()
     for path in tried:
         if path.is_file():
-            loaded = ctypes.CDLL(str(path))
-            loaded.gausscope_version.restype = ctypes.c_char_p
-            loaded.gausscope_lists_free.argtypes = [ctypes.c_void_p]
+            try:
+                loaded = ctypes.CDLL(str(path))
+                loaded.gausscope_version.restype = ctypes.c_char_p
+                loaded.gausscope_lists_free.argtypes = [ctypes.c_void_p]
+            except (OSError, AttributeError) as error:
+                raise ImportError(f"{path} is not gausscope's library, or cannot be loaded here: {error}") from None
             if (version := loaded.gausscope_version().decode()) != VERSION:
                 raise ImportError(f"{path} is of gausscope {version}, this package of {VERSION}: install both together"
                                   + (", or change GAUSSCOPE_LIBRARY" if "GAUSSCOPE_LIBRARY" in os.environ else ""))

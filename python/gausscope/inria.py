@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from ._lib import Error
-from .rasterize import draw, entries, uncompiled
+from .functions import uncompiled
+from .rasterize import draw, entries
 
 _NEAR = 0.2
 

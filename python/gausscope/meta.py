@@ -1,6 +1,8 @@
 """What rasterization() says beside its pictures."""
 from __future__ import annotations
 
+from typing import Optional
+
 import torch
 from torch import Tensor
 
@@ -12,6 +14,7 @@ class Meta(dict):
 
     lead: tuple  # batch dimensions and cameras
     first: Tensor  # where each image's entries begin
+    boxes: Optional[Tensor] = None  # radii by axis, where those under the key are not
     listed = False
 
     def __missing__(self, key):
@@ -57,7 +60,7 @@ class Meta(dict):
             return
         self.listed = True
         columns, rows = self["tile_width"], self["tile_height"]
-        means, radii = self["means2d"].detach().reshape(-1, 2) / 16, self["radii"].reshape(-1, 2) / 16
+        means, radii = self["means2d"].detach().reshape(-1, 2) / 16, (self["radii"] if self.boxes is None else self.boxes).reshape(-1, 2) / 16
         most = torch.tensor([columns, rows], device="cpu")
         low = torch.minimum((means - radii).floor().clamp(min=0), most).long()
         high = torch.minimum((means + radii).ceil().clamp(min=0), most).long()

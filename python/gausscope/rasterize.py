@@ -3,16 +3,21 @@ from __future__ import annotations
 
 import functools
 import operator
-import sys
-from typing import Any, Optional
+from typing import Any, Callable, Optional
 
 import torch
 from torch import Tensor
 from torch.autograd import forward_ad
 
-from ._lib import BLEND, PROJECT, SHADE, Error, library, lists_in
-from ._lib import run as _run
+from ._lib import Error
+from .arrays import as_tensor
+from .functions import Blend, Pick, Project, Sparse, apply, uncompiled
 from .meta import Meta
+
+compiled: Any = None
+if hasattr(torch.library, "register_autograd"):  # PyTorch 2.4
+    from . import compiled
+_is_compiling = torch.compiler.is_compiling if compiled else lambda: False
 
 _LENSES = {"pinhole": 0, "ortho": 1, "fisheye": 2}
 _MODES = ("RGB", "D", "ED", "RGB+D", "RGB+ED")
@@ -27,187 +32,10 @@ _ELSEWHERE = {
 }
 
 
-def uncompiled(function):
-    """The function as torch.compile leaves it out of its graphs. PyTorch's compiler takes seconds to import, so that it is
-    asked only where it is there."""
-    disabled = []
-
-    @functools.wraps(function)
-    def call(*args, **kwargs):
-        dynamo = sys.modules.get("torch._dynamo")
-        if dynamo is None:
-            return function(*args, **kwargs)
-        if not disabled:
-            disabled.append(dynamo.disable(function))
-        return disabled[0](*args, **kwargs)
-
-    call._torchdynamo_disable = True
-    return call
-
-
-_floats = functools.partial(torch.empty, dtype=torch.float32, device="cpu")
-
-
-def run(function: str, arguments, numbers: dict, **arrays):
-    return _run(function, arguments, numbers, torch.get_num_threads(), **arrays)
-
-
-def _no_second_derivative() -> None:
-    if torch.is_grad_enabled():
-        raise Error("gausscope's rasterization has no second derivative: call backward without create_graph=True")
-
-
-# Whether backward() was called with retain_graph=True; before PyTorch 2.1 nobody can tell.
-_graph_is_kept = getattr(torch._C._autograd, "_get_current_graph_task_keep_graph", lambda: True)
-
-
-def _whole(grad: Optional[Tensor]) -> Optional[Tensor]:
-    """A gradient as the library reads it; those that autograd makes may have any strides."""
-    return None if grad is None else grad.contiguous().resolve_neg()
-
-
-def _wanted(needed: bool, like: Optional[Tensor]) -> Optional[Tensor]:
-    return torch.empty_like(like) if needed and like is not None else None
-
-
-class _Project(torch.autograd.Function):
-    """And the colours of spherical harmonics, where `shading` is given."""
-
-    @staticmethod
-    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, coefficients, shape, numbers, shading):
-        ctx.set_materialize_grads(False)
-        inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
-                      Ks=Ks)
-        radii = torch.empty((*shape, 2), dtype=torch.int32, device="cpu")
-        means2d, depths, conics, compensated = _floats(*shape, 2), _floats(shape), _floats(*shape, 3), _floats(shape)
-        run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
-            conics=conics, compensated=compensated)
-        colors = None
-        if shading is not None:
-            colors = _floats(*shape, 3)
-            run("gausscope_shade", SHADE, shading, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
-                colors=colors)
-        ctx.numbers, ctx.shading = numbers, shading
-        ctx.save_for_backward(*inputs.values(), coefficients, radii)
-        fixed = () if any(ctx.needs_input_grad[:6]) else (means2d, depths, conics, compensated)
-        ctx.mark_non_differentiable(radii, *fixed)
-        return radii, means2d, depths, conics, compensated, colors
-
-    @staticmethod
-    def backward(ctx, _, v_means2d, v_depths, v_conics, v_compensated, v_colors):
-        _no_second_derivative()
-        *inputs, coefficients, radii = ctx.saved_tensors
-        means, quats, scales, covars, opacities, viewmats, Ks = inputs
-        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, inputs[:6])]
-        run("gausscope_project_vjp", PROJECT, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
-            opacities=opacities, viewmats=viewmats, Ks=Ks, radii=radii, v_means2d=_whole(v_means2d),
-            v_depths=_whole(v_depths), v_conics=_whole(v_conics), v_compensated=_whole(v_compensated), v_means=out[0],
-            v_quats=out[1], v_scales=out[2], v_covars=out[3], v_opacities=out[4], v_viewmats=out[5])
-        v_coefficients = None
-        if v_colors is not None and ctx.shading is not None:
-            through = [_wanted(like is not None, like) for like in (out[0], out[5])]
-            v_coefficients = _wanted(ctx.needs_input_grad[7], coefficients)
-            run("gausscope_shade_vjp", SHADE, ctx.shading, means=means, viewmats=viewmats, coefficients=coefficients,
-                radii=radii, v_colors=_whole(v_colors), v_means=through[0], v_viewmats=through[1],
-                v_coefficients=v_coefficients)
-            for v, more in zip((out[0], out[5]), through):
-                if v is not None:
-                    v += more
-        return (*out, None, v_coefficients, None, None, None)
-
-
-class _Pick(torch.autograd.Function):
-    """Rows `at` of means2d, depths, conics and opacities, and `color_rows` of colors where they are there."""
-
-    @staticmethod
-    def forward(ctx, at, color_rows, means2d, depths, conics, opacities, colors):
-        ctx.set_materialize_grads(False)
-        ctx.save_for_backward(at, color_rows)
-        ctx.shapes = means2d.shape, depths.shape, conics.shape, opacities.shape, None if colors is None else colors.shape
-        out = (means2d.reshape(-1, 2)[at], depths.reshape(-1)[at], conics.reshape(-1, 3)[at], opacities.reshape(-1)[at],
-               None if colors is None else colors.reshape(-1, colors.shape[-1])[color_rows])
-        ctx.mark_non_differentiable(*(t for t, needed in zip(out, ctx.needs_input_grad[2:]) if not needed and t is not None))
-        return out
-
-    @staticmethod
-    def backward(ctx, *grads):
-        _no_second_derivative()
-        at, color_rows = ctx.saved_tensors
-        out = []
-        for v, shape, rows in zip(grads, ctx.shapes, (at, at, at, at, color_rows)):
-            whole = None if v is None else v.new_zeros(shape)
-            if v is not None:
-                whole.view(-1, *v.shape[1:]).index_add_(0, rows, v)
-            out.append(whole)
-        return (None, None, *out)
-
-
-class _Lists:
-    """Owns what the library keeps between blending and its backward."""
-
-    def __init__(self, pointer: Optional[int]):
-        self.pointer = pointer
-
-    def __del__(self, free=library().gausscope_lists_free):
-        free(self.pointer)
-
-
-class _Blend(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, means2d, conics, opacities, colors, backgrounds, depths, radii, first, absolute, lead,
-                numbers):
-        ctx.set_materialize_grads(False)
-        inputs = dict(first=first, radii=radii, means2d=means2d, conics=conics, opacities=opacities, depths=depths,
-                      colors=colors, backgrounds=backgrounds)
-        shape = (*lead, numbers["height"], numbers["width"])
-        picture, alphas = _floats(*shape, numbers["channels"]), _floats(*shape, 1)
-        memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
-        if not numbers["gradients"]:
-            return picture, alphas
-        ctx.numbers, ctx.lists, ctx.absolute = numbers, _Lists(lists_in(memory)), absolute
-        ctx.save_for_backward(*inputs.values(), picture, alphas)
-        # Callers write into their pictures; backward reads its own.
-        return picture.clone(), alphas.clone()
-
-    @staticmethod
-    def backward(ctx, v_picture, v_alphas):
-        _no_second_derivative()
-        first, radii, means2d, conics, opacities, depths, colors, backgrounds, picture, alphas = ctx.saved_tensors
-        out = [torch.empty_like(t) for t in (means2d, conics, opacities, colors)]
-        run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, first=first, radii=radii,
-            means2d=means2d, conics=conics, opacities=opacities, depths=depths, colors=colors, backgrounds=backgrounds,
-            picture=picture, alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), v_means2d=out[0],
-            v_conics=out[1], v_opacities=out[2], v_colors=out[3], absolute=ctx.absolute)
-        if not _graph_is_kept():
-            ctx.lists = None  # the graph may outlive its backward with the picture, and they are large
-        v_backgrounds = None
-        if ctx.needs_input_grad[4] and v_picture is not None:
-            v_backgrounds = ((1 - alphas) * v_picture).sum((-3, -2))
-        return (*out, v_backgrounds, *[None] * 6)
-
-
-def _apply(function: type[torch.autograd.Function], *arguments):
-    """Through autograd where a gradient is wanted, else straight to the library."""
-    if torch.is_grad_enabled() and any(isinstance(a, Tensor) and a.requires_grad for a in arguments):
-        # What PyTorch's own apply() does first concerns function transforms, which are refused.
-        return super(torch.autograd.Function, function).apply(*arguments)
-    return function.forward(_NoGraph(), *arguments)
-
-
-class _NoGraph:
-    """In place of autograd's context where there is no backward."""
-
-    needs_input_grad = ()
-
-    def set_materialize_grads(self, value): pass
-    def save_for_backward(self, *tensors): pass
-    def mark_non_differentiable(self, *tensors): pass
-
-
 def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
     """The tensor, contiguous. None in `shape` is any size."""
     if not isinstance(tensor, Tensor):
-        raise Error(f"{name} is {type(tensor).__name__}, not a torch.Tensor")
+        tensor = as_tensor(name, tensor)
     if tensor.layout != torch.strided:
         raise Error(f"{name} is {tensor.layout}: rasterization() takes dense tensors; convert it with .to_dense()")
     if not tensor.is_cpu:
@@ -257,8 +85,7 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
 
 def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, C: int, N: int) -> tuple[Tensor, bool]:
     """Colours or coefficients, and whether they are by camera."""
-    if not isinstance(colors, Tensor):
-        raise Error(f"colors is {type(colors).__name__}, not a torch.Tensor")
+    colors = as_tensor("colors", colors)
     tail = (None,) if sh_degree is None else (None, 3)
     by_view = colors.dim() == len(lead) + 2 + len(tail)
     shape = (*lead, C, N, *tail) if by_view else (*lead, N, *tail)
@@ -275,7 +102,24 @@ def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, 
     return colors, by_view
 
 
-@uncompiled
+def _in_graphs(function):
+    """rasterization() as torch.compile sees it: traced where its shapes do not depend on values, else left out of the graph."""
+    outside = uncompiled(function)
+    if compiled is None:
+        return outside
+
+    @functools.wraps(function)
+    def call(*args, **kwargs):
+        if _is_compiling():
+            packed = args[14] if len(args) > 14 else kwargs.get("packed", True)
+            if packed or (args[19] if len(args) > 19 else kwargs.get("absgrad", False)):
+                return outside(*args, **kwargs)
+        return function(*args, **kwargs)
+
+    return call
+
+
+@_in_graphs
 def rasterization(
     means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], opacities: Tensor, colors: Optional[Tensor],
     viewmats: Tensor, Ks: Tensor, width: int, height: int, near_plane: float = 0.01, far_plane: float = 1e10,
@@ -304,23 +148,50 @@ def rasterization(
     and segmented change nothing here.
     """
     _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, with_ut=with_ut,
-            with_eval3d=with_eval3d, distributed=distributed, sparse_grad=sparse_grad)
+            with_eval3d=with_eval3d, distributed=distributed)
+    drawn: list[Tensor] = []
+    if sparse_grad:
+        if not packed or covars is not None or getattr(means, "ndim", 2) != 2:
+            raise Error("sparse_grad=True needs packed=True, means [N, 3] without batches, and quats and scales")
+        means, quats, scales = (Sparse.apply(as_tensor(*named), drawn)
+                                for named in (("means", means), ("quats", quats), ("scales", scales)))
     alpha_max, least_compensation = _PROFILES[profile]
     meta, colors = entries(
         means, quats, scales, covars, opacities, colors if "RGB" in render_mode else None, sh_degree, viewmats, Ks,
         packed, dict(width=width, height=height, lens=_LENSES[camera_model], near_plane=near_plane,
                      antialiased=rasterize_mode == "antialiased", far_plane=far_plane, radius_clip=radius_clip,
                      eps2d=eps2d, least_compensation=least_compensation), "RGB" in render_mode)
+    if sparse_grad:
+        drawn.append(meta["gaussian_ids"])
     picture, alphas = draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max)
     return picture, alphas, meta
+
+
+def compat(layout: str) -> Callable[..., tuple[Tensor, Tensor, Meta]]:
+    """rasterization() for trainers of another version of gsplat. "1.4", which nerfstudio's splatfacto wants: meta["radii"] is
+    one number for each Gaussian, the larger of the two, and the profile is "gsplat-1.5" where none is named."""
+    if layout != "1.4":
+        raise Error(f'layout={layout!r} is not supported; it is "1.4"')
+
+    @functools.wraps(rasterization)
+    def call(*args, profile="gsplat-1.5", **kwargs):
+        picture, alphas, meta = rasterization(*args, profile=profile, **kwargs)
+        meta.boxes = meta["radii"]
+        meta["radii"] = meta.boxes.amax(-1)
+        return picture, alphas, meta
+
+    return uncompiled(call)
 
 
 def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], covars: Optional[Tensor],
             opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
             packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
     """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
-    _refuse_transforms()
-    if not isinstance(means, Tensor) or means.dim() < 2 or not isinstance(viewmats, Tensor) or viewmats.dim() < 3:
+    compiling = _is_compiling()
+    if not compiling:
+        _refuse_transforms()
+    means, viewmats, Ks = as_tensor("means", means), as_tensor("viewmats", viewmats), as_tensor("Ks", Ks)
+    if means.dim() < 2 or viewmats.dim() < 3:
         raise Error("means must be a tensor [..., N, 3] and viewmats a tensor [..., C, 4, 4]")
     lead, N, C = tuple(means.shape[:-2]), means.shape[-2], viewmats.shape[-3]
     B = functools.reduce(operator.mul, lead, 1)
@@ -346,9 +217,10 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     shading = None
     if colored and sh_degree is not None:
         shading = dict(sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view)
-    radii, means2d, depths, conics, compensated, shaded = _apply(
-        _Project, means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, (*views, N),
-        {**sizes, **numbers}, shading)
+    arguments = (means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, (*views, N),
+                 {**sizes, **numbers}, shading)
+    radii, means2d, depths, conics, compensated, shaded = (
+        compiled.project(*arguments) if compiling else apply(Project, *arguments))
     if shading is not None:
         colors, by_view = shaded, True
 
@@ -359,7 +231,7 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     if packed:
         meta.first, colors = _pack(meta, colors, by_view, B, C, N)
         return meta, colors
-    meta.first = _every(N, B * C)
+    meta.first = torch.arange(B * C + 1, device="cpu") * N if compiling else _every(N, B * C)
     return meta, colors if colors is None or by_view else colors.unsqueeze(-3).expand(*views, N, -1)
 
 
@@ -377,7 +249,7 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
     batch = view.div(C, rounding_mode="floor")
     meta.update(batch_ids=batch, camera_ids=view.remainder(C), gaussian_ids=gaussian)
     names = ("means2d", "depths", "conics", "opacities")
-    *picked, colors = _apply(_Pick, at, at if by_view else batch * N + gaussian, *(meta[name] for name in names), colors)
+    *picked, colors = apply(Pick, at, at if by_view else batch * N + gaussian, *(meta[name] for name in names), colors)
     meta.update(zip(names, picked), radii=meta["radii"].reshape(-1, 2)[at])
     return torch.searchsorted(at, _every(N, B * C)), colors
 
@@ -403,7 +275,13 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
     numbers = dict(images=len(meta.first) - 1, entries=meta["depths"].numel(), channels=values.shape[-1],
                    width=meta["width"], height=meta["height"], alpha_max=alpha_max,
                    gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs))
-    picture, alphas = _apply(_Blend, *inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
+    arguments = (*inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
+    if _is_compiling():
+        picture, alphas = compiled.draw(*arguments)
+        # A gradient of what leaves the graph beside the pictures would lack what reaches them.
+        meta.update({name: meta[name].detach() for name in ("means2d", "depths", "conics", "opacities")})
+    else:
+        picture, alphas = apply(Blend, *arguments)
     if render_mode.endswith("ED"):
         expected = picture[..., -1:] / alphas.clone().clamp(min=1e-10)  # alphas may be written into
         picture = torch.cat([picture[..., :-1], expected], -1) if len(parts) == 2 else expected

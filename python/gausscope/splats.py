@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence
 
 from ._files import Handle, checked, function
 from ._lib import Error
+from .arrays import as_numpy
 
 _REST = 14  # the plane of the first coefficient beyond degree 0
 _COLUMNS = {"means": (0, 3), "log_scales": (3, 3), "quats": (6, 4), "opacity_logits": (10, 1), "sh0": (11, 3)}
@@ -95,7 +96,8 @@ def save(path: str | bytes | os.PathLike, splats: Optional[Mapping[str, Any]] = 
          antialiased: bool | None = None, spz_version: int = 4, **arrays: Any) -> list[str]:
     """Writes Gaussians to a file whose format follows from the end of its name (.ply, .spz, .sog, .glb, …).
 
-    The arrays are those of Splats, as a dict, by keyword, or both; anything that NumPy takes, PyTorch tensors too.
+    The arrays are those of Splats, as a dict, by keyword, or both: anything that NumPy takes or that has DLPack, PyTorch
+    tensors too.
     Instead of log_scales, `scales` are standard deviations; instead of opacity_logits, `opacities` are 0 to 1; instead of
     sh0 and sh_rest, `sh` [N,K,3] holds all coefficients, or `colors` [N,3] plain colours from 0 to 1. sh_rest may be left
     out, and so may quats. `shN` is another name of sh_rest. Of a gsplat trainer, whose parameters keep logarithms and
@@ -122,10 +124,11 @@ def _planes(given: dict) -> list:
 
     def array(name: str, *shape):
         """`given`'s array as float32, of N rows; -1 in `shape`: any size."""
-        value = given.pop(name)
-        if hasattr(value, "detach"):
-            value = value.detach().cpu()
-        value = np.asarray(value, np.float32)
+        value = as_numpy(name, given.pop(name))
+        try:
+            value = value.astype(np.float32, copy=False)
+        except (TypeError, ValueError) as error:
+            raise Error(f"{name} are no numbers: {error}") from None
         wanted = (count, *shape) if count is not None else (-1, *shape)
         if value.ndim != len(wanted) or any(w not in (-1, v) for w, v in zip(wanted, value.shape)):
             said = ", ".join("N" if i == 0 and count is None else "K" if w == -1 else str(w) for i, w in enumerate(wanted))

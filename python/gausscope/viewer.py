@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import atexit
 import errno
-import mmap
 import os
 import socket
 import stat
@@ -29,6 +28,7 @@ from collections import deque
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._lib import Error
+from .handover import Slot, as_number, check, color_arrays, fill, on_gpu, transforms_of
 
 _RECORD = struct.Struct("=4sHHQQQ8d416s")
 _MAGIC, _VERSION = b"GSTR", 1
@@ -40,7 +40,6 @@ _NEVER = 2**64 - 1
 _MOST_VIEWERS, _SLOTS, _MOST_OWED = 4, 3, 1024
 _PIECE_S = 0.05
 _AT_ONCE_S = 0.02
-_SH0 = 0.28209479177387814
 _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
 
 
@@ -80,30 +79,6 @@ def _open_directory() -> int:
     except OSError as error:
         why = error.strerror
     raise Error(f"{path} cannot be used: {why}. Name another folder in GAUSSCOPE_RUNTIME_DIR.", "unwritable", path)
-
-
-class _Slot:
-    """Shared memory of our own for one snapshot. It cannot shrink while a viewer reads it."""
-
-    def __init__(self, size: int):
-        self.size = size
-        self.fd = os.memfd_create("gausscope-training", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
-        weakref.finalize(self, os.close, self.fd)
-        os.ftruncate(self.fd, size)
-        import fcntl
-        fcntl.fcntl(self.fd, 1033, 0x2 | 0x4 | 0x1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
-        self.map = mmap.mmap(self.fd, size)
-        self.readers: set = set()
-        self.pinned = False
-
-    def pin(self, torch: Any) -> bool:
-        """So that a GPU can copy into it beside its other work."""
-        if not self.pinned:
-            start = torch.frombuffer(self.map, dtype=torch.uint8).data_ptr()
-            self.pinned = int(torch.cuda.cudart().cudaHostRegister(start, self.size, 0)) == 0
-            if self.pinned:
-                weakref.finalize(self, torch.cuda.cudart().cudaHostUnregister, start)
-        return self.pinned
 
 
 class _Peer:
@@ -147,18 +122,6 @@ def _record(kind: int, step: int = 0, a: int = 0, b: int = 0, values: Any = (), 
     return _RECORD.pack(_MAGIC, _VERSION, kind, step, a, b, *values, *[0.0] * (8 - len(values)), text.encode()[:415])
 
 
-def _is_torch(array: Any) -> bool:
-    return hasattr(array, "detach")
-
-
-def _on_gpu(array: Any) -> bool:
-    return bool(getattr(array, "is_cuda", False))
-
-
-def _number(value: Any) -> float:
-    return float(value.detach() if _is_torch(value) else value)
-
-
 class Viewer:
     """What attach() returns."""
 
@@ -182,8 +145,8 @@ class Viewer:
         self._step = 0
         self._waits = False  # wait() is called in this training
         self._peers: list[_Peer] = []
-        self._slots: list[_Slot] = []
-        self._latest: Optional[tuple[int, _Slot, bytes]] = None
+        self._slots: list[Slot] = []
+        self._latest: Optional[tuple[int, Slot, bytes]] = None
         self._on_its_way: Any = None
         self._last_step = self._looked_since = time.perf_counter()
         self._not_before = 0.0  # after a failure
@@ -258,7 +221,7 @@ class Viewer:
         if idle and getattr(means, "shape", (None,))[0] == self._count:
             return {}
         self._step = int(step)
-        count, bases = _check(layout, means, quats, scales, opacities, sh, sh0, shN, colors, gradients, second_moments)
+        count, bases = check(layout, means, quats, scales, opacities, sh, sh0, shN, colors, gradients, second_moments)
         self._count = count
         if self._listener is None or os.getpid() != self._pid:
             return {}
@@ -271,7 +234,7 @@ class Viewer:
                      | _MOMENTS * (second_moments is not None))
             try:
                 if self._tell(loss, milliseconds, count, log or {}):
-                    arrays = [(means, 3), (quats, 4), (scales, 3), (opacities, 1), *_color_arrays(sh, sh0, shN, colors)]
+                    arrays = [(means, 3), (quats, 4), (scales, 3), (opacities, 1), *color_arrays(sh, sh0, shN, colors)]
                     self._copy([*arrays, *((numbers, 1) for numbers in extra)], count, bases | flags << 8)
                 self._announce()
             except Exception as error:  # no run ends because somebody looks
@@ -416,11 +379,11 @@ class Viewer:
             return False
         wanted = self._on_its_way is None and (self._paused() or any(peer.wants for peer in self._peers))
         # A number of the GPU would have to be waited for.
-        value = _number(loss) if loss is not None and (wanted or not _on_gpu(loss)) else float("nan")
+        value = as_number(loss) if loss is not None and (wanted or not on_gpu(loss)) else float("nan")
         records = [_record(_STEP, self._step, count, 0, [value, milliseconds, self.share, 0.0, float(self._waits)])]
         for name, number in log.items():
-            if wanted or not _on_gpu(number):
-                records.append(_record(_VALUE, self._step, values=[_number(number)], text=name))
+            if wanted or not on_gpu(number):
+                records.append(_record(_VALUE, self._step, values=[as_number(number)], text=name))
         for peer in self._peers:
             for record in records:
                 peer.send(record)
@@ -429,10 +392,10 @@ class Viewer:
     def _copy(self, arrays: list[tuple[Any, int]], count: int, code: int) -> None:
         slot = self._free_slot(4 * count * sum(width for _, width in arrays))
         if slot is not None:
-            self._on_its_way = (slot, _record(_SNAPSHOT, self._step, count, code), _fill(slot, arrays, count))
+            self._on_its_way = (slot, _record(_SNAPSHOT, self._step, count, code), fill(slot, arrays, count))
             self.copies += 1
 
-    def _free_slot(self, size: int) -> Optional[_Slot]:
+    def _free_slot(self, size: int) -> Optional[Slot]:
         """A slot that nobody reads, of at least that size; growing by a quarter, so that a count that changes with every
         step rarely needs another one."""
         free = [slot for slot in self._slots if not slot.readers]
@@ -447,7 +410,7 @@ class Viewer:
                 self._latest = None
         if len(self._slots) >= _SLOTS:
             return None
-        self._slots.append(_Slot(max(4096, size + size // 4)))
+        self._slots.append(Slot(max(4096, size + size // 4)))
         return self._slots[-1]
 
     def _announce(self) -> None:
@@ -473,112 +436,6 @@ class Viewer:
             if peer.wants and peer.send(record, slot.fd):
                 peer.wants = False
                 slot.readers.add(peer)
-
-
-def _shape(array: Any) -> tuple[int, ...]:
-    try:
-        return tuple(array.shape)
-    except AttributeError:
-        raise Error(f"give tensors or arrays, not {type(array).__name__}") from None
-
-
-def _check(layout, means, quats, scales, opacities, sh, sh0, shN, colors, gradients, second_moments) -> tuple[int, int]:
-    """How many Gaussians and how many bases of spherical harmonics. Errors: what does not fit, and how it should be."""
-    if layout not in ("linear", "stored"):
-        raise Error(f'layout is "linear" (as rasterization() takes them) or "stored" (logarithms and logits), not {layout!r}')
-    shape = _shape(means)
-    if len(shape) != 2 or shape[1] != 3:
-        raise Error(f"means: [N, 3] is needed, not {list(shape)}")
-    count = shape[0]
-
-    def fits(name, array, *allowed):
-        if _shape(array) not in allowed:
-            raise Error(f"{name}: {list(allowed[0])} is needed for {count} means, not {list(_shape(array))}")
-
-    fits("quats", quats, (count, 4))
-    fits("scales", scales, (count, 3))
-    fits("opacities", opacities, (count,), (count, 1))
-    for name, array in (("gradients", gradients), ("second_moments", second_moments)):
-        if array is not None:
-            fits(name, array, (count,), (count, 1))
-    if (sh is not None) + (sh0 is not None) + (colors is not None) != 1:
-        raise Error("give the colours as one of sh [N,K,3], sh0 [N,1,3] (with shN [N,K-1,3]), or colors [N,3]")
-    if colors is not None:
-        fits("colors", colors, (count, 3))
-        return count, 1
-    if sh0 is not None:
-        fits("sh0", sh0, (count, 1, 3), (count, 3))
-    bases = 1 + (_shape(shN)[1] if len(_shape(shN)) == 3 else -1) if shN is not None else 1
-    if sh is not None:
-        bases = _shape(sh)[1] if len(_shape(sh)) == 3 else 0
-    if bases not in (1, 4, 9, 16):
-        raise Error(f"sh needs 1, 4, 9 or 16 bases, [N, K, 3], not {list(_shape(shN if sh is None else sh))}")
-    if shN is not None and sh0 is not None:
-        fits("shN", shN, (count, bases - 1, 3))
-    if sh is not None:
-        fits("sh", sh, (count, bases, 3))
-    return count, bases
-
-
-def _color_arrays(sh, sh0, shN, colors) -> list[tuple[Any, int]]:
-    """In the order of the memory: degree 0 first."""
-    if colors is not None:
-        source = colors.detach() if _is_torch(colors) else colors
-        return [((source - 0.5) / _SH0, 3)]
-    if sh is not None:
-        first, rest = sh[:, :1], sh[:, 1:]
-    else:
-        first, rest = sh0, shN
-    width = 0 if rest is None else 3 * _shape(rest)[1]
-    return [(first, 3)] + ([(rest, width)] if width else [])
-
-
-def _fill(slot: _Slot, arrays, count: int) -> Any:
-    """Copies arrays one behind the other; None, or the events around copies that a GPU is still doing."""
-    offset, events, torch = 0, None, sys.modules.get("torch")
-    for array, width in arrays:
-        if count and _is_torch(array):
-            source = array.detach().reshape(count, width)
-            to = torch.frombuffer(slot.map, dtype=torch.float32, count=count * width, offset=offset).view(count, width)
-            beside = _on_gpu(array) and slot.pin(torch)
-            if beside and events is None:
-                events = [torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)]
-                events[0].record()
-            to.copy_(source.to(torch.float32).contiguous() if beside else source, non_blocking=beside)
-        elif count:
-            import numpy
-            to = numpy.frombuffer(slot.map, numpy.float32, count * width, offset).reshape(count, width)
-            numpy.copyto(to, numpy.asarray(array).reshape(count, width), casting="unsafe")
-        offset += 4 * count * width
-    if events:
-        events[1].record()
-    return events
-
-
-def _transforms_of(photos: Any) -> str:
-    """The trainer's photos as a capture: a transforms.json that names them where they are."""
-    import json
-    frames = []
-    for number, photo in enumerate(photos):
-        try:
-            path, K, view = os.path.abspath(os.fspath(photo["path"])), photo["K"], photo["viewmat"]
-            turn = [[float(view[row][column]) for column in range(3)] for row in range(3)]
-            shift = [float(view[row][3]) for row in range(3)]
-            frame = {"file_path": path, "fl_x": float(K[0][0]), "fl_y": float(K[1][1]), "cx": float(K[0][2]),
-                     "cy": float(K[1][2])}
-            if "size" in photo:
-                frame["w"], frame["h"] = (int(side) for side in photo["size"])
-        except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise Error(f"photos[{number}]: give dict(path=..., viewmat=[4, 4], K=[3, 3], size=(width, height)): "
-                        f"{type(error).__name__}: {error}") from None
-        # World from camera, and OpenGL's axes.
-        signs = (1, -1, -1)
-        frame["transform_matrix"] = [
-            [signs[column] * turn[column][row] for column in range(3)]
-            + [-sum(turn[k][row] * shift[k] for k in range(3))] for row in range(3)] + [[0, 0, 0, 1]]
-        frames.append(frame)
-    test = [frame["file_path"] for frame, photo in zip(frames, photos) if photo.get("test")]
-    return json.dumps({"camera_model": "PINHOLE", "frames": frames, **({"test_filenames": test} if test else {})})
 
 
 _viewers: "weakref.WeakSet[Viewer]" = weakref.WeakSet()
@@ -610,7 +467,7 @@ def attach(*, editable: Optional[Mapping[str, Union[float, tuple[float, float, f
     if photos and capture:
         raise Error("give capture or photos, not both")
     path = os.path.abspath(os.fspath(capture)) if capture else ""
-    document = _transforms_of(photos) if photos else None
+    document = transforms_of(photos) if photos else None
     if len(path.encode()) > 415:
         raise Error(f"the path of the capture is longer than 415 bytes: {path}")
     viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", path, steps, budget)

@@ -110,7 +110,7 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
         view.clear = ~near_cut.any(-1).reshape(height, width)
     alpha = alpha * open_
     through = (1 - alpha).cumprod(-1)
-    before = torch.cat([torch.ones_like(through[:, :1]), through], -1)
+    before = torch.cat([through.new_ones(len(pixels), 1), through], -1)
     weight = alpha * before[:, :-1]
     picture, left = weight @ values[order], before[:, -1:]
     if background is not None:

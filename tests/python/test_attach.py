@@ -149,7 +149,7 @@ class HandingOver(Attached):
         looker = Looker()
         looker.send(WANT)
         end = mock.Mock(query=mock.Mock(return_value=False))
-        with mock.patch("gausscope.viewer._fill", return_value=[mock.Mock(elapsed_time=lambda _: 250.0), end]):
+        with mock.patch("gausscope.viewer.fill", return_value=[mock.Mock(elapsed_time=lambda _: 250.0), end]):
             viewer.step(1, **gaussians())
             looker.send(WANT)
             viewer.step(2, **gaussians())

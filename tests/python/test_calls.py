@@ -141,7 +141,7 @@ class Refusals(unittest.TestCase):
             draw(**args)
 
     def test_by_name(self):
-        for name in ("with_ut", "with_eval3d", "distributed", "sparse_grad"):
+        for name in ("with_ut", "with_eval3d", "distributed"):
             self.refused(name, **{name: True})
         for name in ("rays", "radial_coeffs", "ftheta_coeffs", "viewmats_rs", "lidar_coeffs", "extra_signals"):
             self.refused(name, **{name: torch.zeros(2, 6)})
@@ -216,6 +216,72 @@ class Refusals(unittest.TestCase):
         picture, _, _ = draw(**args)
         with self.assertRaisesRegex(gausscope.Error, "second derivative"):
             torch.autograd.grad(picture.sum(), args["means"], create_graph=True)
+
+
+class OtherForms(unittest.TestCase):
+    def test_sparse_gradients_of_what_is_drawn(self):
+        for C in (1, 3):
+            dense, sparse = (leaves(scene(C=C, sh_degree=2), torch.float32) for _ in range(2))
+            draw(**dense)[0].square().sum().backward()
+            picture, _, meta = draw(**sparse, sparse_grad=True)
+            picture.square().sum().backward()
+            for name in ("means", "quats", "scales"):
+                got, want = sparse[name].grad, dense[name].grad
+                self.assertTrue(got.is_sparse)
+                self.assertEqual(got._indices().shape[1], len(got.coalesce().indices()[0]))
+                self.assertEqual(got.coalesce().indices()[0].tolist(), meta["gaussian_ids"].unique().tolist())
+                self.assertTrue(torch.equal(got.to_dense(), want))
+            self.assertFalse(sparse["opacities"].grad.is_sparse)
+            torch.optim.SparseAdam([sparse["means"]], lr=0.1).step()
+        for wrong in (dict(scene(), packed=False), scene(lead=(2,)), scene(covars=True)):
+            with self.assertRaisesRegex(gausscope.Error, "sparse_grad=True needs packed=True"):
+                draw(**wrong, sparse_grad=True)
+
+    def test_layout_of_gsplat_1_4(self):
+        args = scene(C=2)
+        args["opacities"][:] = 1
+        for packed in (False, True):
+            want = draw(**args, packed=packed, profile="gsplat-1.5")
+            got = gausscope.compat(layout="1.4")(**args, packed=packed)
+            self.assertTrue(torch.equal(got[0], want[0]))
+            self.assertTrue(torch.equal(got[2]["radii"], want[2]["radii"].amax(-1)))
+            self.assertTrue(torch.equal(got[2]["flatten_ids"], want[2]["flatten_ids"]))
+        self.assertFalse(torch.equal(gausscope.compat("1.4")(**args, profile="gsplat")[0], want[0]))
+        with self.assertRaisesRegex(gausscope.Error, "1.3"):
+            gausscope.compat("1.3")
+
+    def test_arrays_of_other_libraries(self):
+        np = self.numpy()
+        args = scene(C=2, sh_degree=1, background=True)
+        want = draw(**args)[0]
+
+        class Dlpack:  # as JAX's and CuPy's, without NumPy's interface
+            def __init__(self, tensor): self.tensor = tensor
+            def __dlpack__(self, **options): return self.tensor.__dlpack__(**options)
+            def __dlpack_device__(self): return self.tensor.__dlpack_device__()
+
+        def frozen(tensor):
+            array = tensor.numpy().copy()
+            array.flags.writeable = False
+            return array
+
+        turned = lambda tensor: np.flip(np.flip(tensor.numpy(), 0).copy(), 0)  # noqa: E731
+        swapped = lambda tensor: tensor.numpy().astype(">f4")  # noqa: E731
+        for way in (Dlpack, torch.Tensor.numpy, frozen, turned, swapped):
+            other = {name: way(value) if torch.is_tensor(value) else value for name, value in args.items()}
+            self.assertTrue(torch.equal(draw(**other)[0], want))
+        for wrong, words in ((np.zeros((32, 3)), r"float64.*\.float\(\)"), (np.array(["a"]), "does not read"),
+                             ([[1.0, 2, 3]], "list, not a torch.Tensor")):
+            with self.assertRaisesRegex(gausscope.Error, words):
+                draw(**{**args, "means": wrong})
+
+    def numpy(self):
+        try:
+            import numpy
+            torch.zeros(1).numpy()
+        except (ImportError, RuntimeError):
+            self.skipTest("NumPy is not installed")
+        return numpy
 
 
 class MetaKeys(unittest.TestCase):
@@ -310,11 +376,11 @@ class Surroundings(unittest.TestCase):
 
     def test_what_forward_keeps_goes_with_backward(self):
         """The lists of tiles would else live as long as a picture that is kept for a plot."""
-        from gausscope import rasterize
+        from gausscope import functions
         args = leaves(scene(), torch.float32)
         alive = weakref.WeakSet()
-        before = rasterize._Lists.__init__
-        with unittest.mock.patch.object(rasterize._Lists, "__init__", lambda self, p: (before(self, p), alive.add(self))[0]):
+        before = functions.Lists.__init__
+        with unittest.mock.patch.object(functions.Lists, "__init__", lambda self, p: (before(self, p), alive.add(self))[0]):
             picture = draw(**args)[0]
             picture.sum().backward(retain_graph=True)
             self.assertEqual(len(alive), 1)
@@ -351,22 +417,6 @@ class Surroundings(unittest.TestCase):
             os.waitpid(child, 0)
         self.assertTrue(done, "the child hangs")
         self.assertEqual(status, 0)
-
-    @unittest.skipUnless(hasattr(torch, "compile"), "PyTorch has no torch.compile")
-    def test_torch_compile_leaves_it_out(self):
-        def loss(means, args):
-            picture, alphas, _ = draw(2 * means, **args)
-            return (picture * picture).sum() + alphas.sum()
-
-        compiled = torch.compile(loss, backend="eager")
-        for N in (20, 33):
-            both = []
-            for function in (loss, compiled):
-                args = leaves(scene(N=N, sh_degree=2), torch.float32)
-                means = args.pop("means")
-                function(means, args).backward()
-                both.append(means.grad)
-            self.assertTrue(torch.equal(*both))
 
 
 if __name__ == "__main__":

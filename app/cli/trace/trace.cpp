@@ -45,7 +45,8 @@ void add_options(CLI::App& app, TraceArguments& a) {
     add_value(app, "-o,--export OUT", a.output,
               "also write the trace here; the extension chooses: .pftrace, .json (Chrome), "
               ".speedscope.json, .folded, .csv "
-              "(stage table); of call stacks: .pb.gz (pprof), .stacks.folded");
+              "(stage table), .npz (columns for NumPy); of call stacks: .pb.gz (pprof), "
+              ".stacks.folded");
     app.add_flag("--allow-loss", a.allow_loss,
                  "with --export: exit with 0 even if OUT lacks part of FILE, not with 1");
     add_value(

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "app/cli/trace/trace_columns.h"
 #include "app/cli/trace/trace_report.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
@@ -74,6 +75,10 @@ Result<ExportNotes> pprof(const TraceStore& store, const fs::path& path) {
     return export_pprof(store, path).map(nothing_lost);
 }
 
+Result<ExportNotes> columns(const TraceStore& store, const fs::path& path) {
+    return export_columns(store, path).map(nothing_lost);
+}
+
 struct Format {
     std::string_view ending;
     Result<ExportNotes> (*write)(const TraceStore&, const fs::path&);
@@ -83,7 +88,7 @@ constexpr std::array kFormats{
     Format{".pftrace", packets}, Format{".speedscope.json", speedscope},
     Format{".json", chrome},     Format{".stacks.folded", folded_stacks},
     Format{".folded", folded},   Format{".pb.gz", pprof},
-    Format{".csv", table},
+    Format{".csv", table},       Format{".npz", columns},
 };
 
 const Format* format_of(const fs::path& path) {

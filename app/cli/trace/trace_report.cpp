@@ -22,12 +22,6 @@ namespace {
 
 constexpr std::size_t kTopKernels = 15, kTopCalls = 10, kNameWidth = 64;
 
-const char* kind_text(TrackKind kind) {
-    constexpr const char* kTexts[] = {"thread", "GPU stream", "CUDA calls", "overlapping",
-                                      "overhead"};
-    return kTexts[static_cast<std::size_t>(kind)];
-}
-
 std::size_t spans_of(const TraceTrack& track) {
     std::size_t count = 0;
     for (const auto& row : track.rows) count += row.size();
@@ -264,6 +258,12 @@ Json process_json(const TraceStore& store, std::uint32_t index) {
 }
 
 }  // namespace
+
+const char* kind_text(TrackKind kind) {
+    constexpr const char* kTexts[] = {"thread", "GPU stream", "CUDA calls", "overlapping",
+                                      "overhead"};
+    return kTexts[static_cast<std::size_t>(kind)];
+}
 
 GpuTotals gpu_totals(const TraceStore& store) {
     GpuTotals out;

@@ -15,6 +15,8 @@ namespace gs::cli {
 
 inline constexpr std::size_t kAllCalls = ~std::size_t{0};  ///< of a file every call counts
 
+const char* kind_text(TrackKind kind);  ///< "GPU stream"
+
 /// Work or calls of one name.
 struct NamedTime {
     std::string_view name;

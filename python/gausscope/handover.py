@@ -1,0 +1,154 @@
+"""The arguments of Viewer.step() and attach(): checked, and copied into the shared memory of a slot."""
+from __future__ import annotations
+
+import mmap
+import os
+import sys
+import weakref
+from typing import Any
+
+from ._lib import Error
+
+_SH0 = 0.28209479177387814
+
+
+class Slot:
+    """Shared memory of our own for one snapshot. It cannot shrink while a viewer reads it."""
+
+    def __init__(self, size: int):
+        self.size = size
+        self.fd = os.memfd_create("gausscope-training", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+        weakref.finalize(self, os.close, self.fd)
+        os.ftruncate(self.fd, size)
+        import fcntl
+        fcntl.fcntl(self.fd, 1033, 0x2 | 0x4 | 0x1)  # F_ADD_SEALS: SHRINK, GROW, SEAL
+        self.map = mmap.mmap(self.fd, size)
+        self.readers: set = set()
+        self.pinned = False
+
+    def pin(self, torch: Any) -> bool:
+        """So that a GPU can copy into it beside its other work."""
+        if not self.pinned:
+            start = torch.frombuffer(self.map, dtype=torch.uint8).data_ptr()
+            self.pinned = int(torch.cuda.cudart().cudaHostRegister(start, self.size, 0)) == 0
+            if self.pinned:
+                weakref.finalize(self, torch.cuda.cudart().cudaHostUnregister, start)
+        return self.pinned
+
+
+def is_torch(array: Any) -> bool:
+    return hasattr(array, "detach")
+
+
+def on_gpu(array: Any) -> bool:
+    return bool(getattr(array, "is_cuda", False))
+
+
+def as_number(value: Any) -> float:
+    return float(value.detach() if is_torch(value) else value)
+
+
+def shape_of(array: Any) -> tuple[int, ...]:
+    try:
+        return tuple(array.shape)
+    except AttributeError:
+        raise Error(f"give tensors or arrays, not {type(array).__name__}") from None
+
+
+def check(layout, means, quats, scales, opacities, sh, sh0, shN, colors, gradients, second_moments) -> tuple[int, int]:
+    """How many Gaussians and how many bases of spherical harmonics. Errors: what does not fit, and how it should be."""
+    if layout not in ("linear", "stored"):
+        raise Error(f'layout is "linear" (as rasterization() takes them) or "stored" (logarithms and logits), not {layout!r}')
+    shape = shape_of(means)
+    if len(shape) != 2 or shape[1] != 3:
+        raise Error(f"means: [N, 3] is needed, not {list(shape)}")
+    count = shape[0]
+
+    def fits(name, array, *allowed):
+        if shape_of(array) not in allowed:
+            raise Error(f"{name}: {list(allowed[0])} is needed for {count} means, not {list(shape_of(array))}")
+
+    fits("quats", quats, (count, 4))
+    fits("scales", scales, (count, 3))
+    fits("opacities", opacities, (count,), (count, 1))
+    for name, array in (("gradients", gradients), ("second_moments", second_moments)):
+        if array is not None:
+            fits(name, array, (count,), (count, 1))
+    if (sh is not None) + (sh0 is not None) + (colors is not None) != 1:
+        raise Error("give the colours as one of sh [N,K,3], sh0 [N,1,3] (with shN [N,K-1,3]), or colors [N,3]")
+    if colors is not None:
+        fits("colors", colors, (count, 3))
+        return count, 1
+    if sh0 is not None:
+        fits("sh0", sh0, (count, 1, 3), (count, 3))
+    bases = 1 + (shape_of(shN)[1] if len(shape_of(shN)) == 3 else -1) if shN is not None else 1
+    if sh is not None:
+        bases = shape_of(sh)[1] if len(shape_of(sh)) == 3 else 0
+    if bases not in (1, 4, 9, 16):
+        raise Error(f"sh needs 1, 4, 9 or 16 bases, [N, K, 3], not {list(shape_of(shN if sh is None else sh))}")
+    if shN is not None and sh0 is not None:
+        fits("shN", shN, (count, bases - 1, 3))
+    if sh is not None:
+        fits("sh", sh, (count, bases, 3))
+    return count, bases
+
+
+def color_arrays(sh, sh0, shN, colors) -> list[tuple[Any, int]]:
+    """In the order of the memory: degree 0 first."""
+    if colors is not None:
+        source = colors.detach() if is_torch(colors) else colors
+        return [((source - 0.5) / _SH0, 3)]
+    if sh is not None:
+        first, rest = sh[:, :1], sh[:, 1:]
+    else:
+        first, rest = sh0, shN
+    width = 0 if rest is None else 3 * shape_of(rest)[1]
+    return [(first, 3)] + ([(rest, width)] if width else [])
+
+
+def fill(slot: Slot, arrays, count: int) -> Any:
+    """Copies arrays one behind the other; None, or the events around copies that a GPU is still doing."""
+    offset, events, torch = 0, None, sys.modules.get("torch")
+    for array, width in arrays:
+        if count and is_torch(array):
+            source = array.detach().reshape(count, width)
+            to = torch.frombuffer(slot.map, dtype=torch.float32, count=count * width, offset=offset).view(count, width)
+            beside = on_gpu(array) and slot.pin(torch)
+            if beside and events is None:
+                events = [torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)]
+                events[0].record()
+            to.copy_(source.to(torch.float32).contiguous() if beside else source, non_blocking=beside)
+        elif count:
+            import numpy
+            to = numpy.frombuffer(slot.map, numpy.float32, count * width, offset).reshape(count, width)
+            numpy.copyto(to, numpy.asarray(array).reshape(count, width), casting="unsafe")
+        offset += 4 * count * width
+    if events:
+        events[1].record()
+    return events
+
+
+def transforms_of(photos: Any) -> str:
+    """The trainer's photos as a capture: a transforms.json that names them where they are."""
+    import json
+    frames = []
+    for number, photo in enumerate(photos):
+        try:
+            path, K, view = os.path.abspath(os.fspath(photo["path"])), photo["K"], photo["viewmat"]
+            turn = [[float(view[row][column]) for column in range(3)] for row in range(3)]
+            shift = [float(view[row][3]) for row in range(3)]
+            frame = {"file_path": path, "fl_x": float(K[0][0]), "fl_y": float(K[1][1]), "cx": float(K[0][2]),
+                     "cy": float(K[1][2])}
+            if "size" in photo:
+                frame["w"], frame["h"] = (int(side) for side in photo["size"])
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise Error(f"photos[{number}]: give dict(path=..., viewmat=[4, 4], K=[3, 3], size=(width, height)): "
+                        f"{type(error).__name__}: {error}") from None
+        # World from camera, and OpenGL's axes.
+        signs = (1, -1, -1)
+        frame["transform_matrix"] = [
+            [signs[column] * turn[column][row] for column in range(3)]
+            + [-sum(turn[k][row] * shift[k] for k in range(3))] for row in range(3)] + [[0, 0, 0, 1]]
+        frames.append(frame)
+    test = [frame["file_path"] for frame, photo in zip(frames, photos) if photo.get("test")]
+    return json.dumps({"camera_model": "PINHOLE", "frames": frames, **({"test_filenames": test} if test else {})})
