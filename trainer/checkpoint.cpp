@@ -24,7 +24,10 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "checkpoints are copies of memory");
 constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
-bool begins_with_magic(std::ifstream& file) {
+// Opens a regular file: opening a pipe would wait for its writer.
+bool begins_with_magic(const fs::path& path, std::ifstream& file) {
+    std::error_code ignored;
+    if (fs::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
     char magic[sizeof kMagic] = {};
     return file.read(magic, sizeof magic) && std::memcmp(magic, kMagic, sizeof magic) == 0;
 }
@@ -442,14 +445,14 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
 }
 
 bool is_checkpoint(const fs::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return path.extension() == ".gsc" || begins_with_magic(file);
+    std::ifstream file;
+    return path.extension() == ".gsc" || begins_with_magic(path, file);
 }
 
 std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
     // Of the other files in a folder only the first bytes are read.
-    std::ifstream file(checkpoint, std::ios::binary);
-    if (!begins_with_magic(file)) return std::nullopt;
+    std::ifstream file;
+    if (!begins_with_magic(checkpoint, file)) return std::nullopt;
     file.seekg(0);
     std::vector<std::byte> bytes(64 << 10);  // the sections before the model are small
     file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

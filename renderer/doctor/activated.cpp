@@ -11,28 +11,32 @@ namespace gs::doctor {
 namespace {
 
 bool are_opacities(const GaussianModel& model) {
-    const float* values = model.plane(kOpacityLogits);
-    const auto [least, most] = std::minmax_element(values, values + model.count);
-    return *least >= 0 && *most <= 1 && *least < *most;
+    float least = 1, most = 0;
+    for (std::size_t i = 0; i < model.count; ++i) {
+        const float value = model.at(kOpacityLogits, i);
+        if (value < 0 || value > 1) return false;
+        least = std::min(least, value);  // `least` where a value is not a number
+        most = std::max(most, value);
+    }
+    return least < most;
 }
 
 bool are_sizes(const GaussianModel& model, double extent) {
-    constexpr std::size_t kSampled = 1u << 18;
     std::vector<float> largest;
-    const std::size_t stride = model.count / kSampled + 1;
+    const std::size_t stride = (model.count >> 18) + 1;  // a sample of the rows is enough
     for (std::size_t i = 0; i < model.count; ++i) {
         float most = 0;
         for (int p = kLogScales; p < kQuats; ++p) {
-            const float value = model.at(p, i);
-            if (!(value > 0) || !std::isfinite(value)) return false;
-            most = std::max(most, value);
+            if (model.at(p, i) < 0) return false;
+            most = std::max(most, model.at(p, i));
         }
-        if (i % stride == 0) largest.push_back(most);
+        if (most > 0 && i % stride == 0) largest.push_back(most);
     }
-    const auto middle = largest.begin() + static_cast<std::ptrdiff_t>(largest.size() / 2);
-    std::nth_element(largest.begin(), middle, largest.end());
-    const double wide = kBlobSize * extent, median = static_cast<double>(*middle);
-    return std::exp(median) > wide && median < wide;
+    if (largest.empty()) return false;
+    const double wide = kBlobSize * extent, median = static_cast<double>(quantile(largest, 0.5));
+    if (median >= wide) return false;
+    const float small = quantile(largest, 0.05), large = quantile(largest, 0.95);
+    return std::exp(median) > wide || (large - small < std::log(2.0f) && large > 4 * small);
 }
 
 }  // namespace

@@ -11,9 +11,9 @@ struct Activated {
 };
 inline constexpr const char *kActivatedOpacities = "activated-opacities",
                             *kActivatedSizes = "activated-sizes";
-/// Opacities: all from 0 to 1, and not all the same. Sizes: all above zero, and as logarithms half
-/// of the Gaussians would be wider than kBlobSize of the scene, which as sizes they are not. Models
-/// of fewer than kFewRows are not judged: their values may be so by chance.
+/// Opacities: all from 0 to 1, and not all the same. Sizes: none below zero; as logarithms, but not
+/// as sizes, half would be wider than kBlobSize of the scene, or nearly all alike. NaN says
+/// nothing. Models of fewer than kFewRows are not judged: their values may be so by chance.
 Activated activated_values(const GaussianModel& model, const SceneBox& box);
 inline constexpr std::size_t kFewRows = 32;
 

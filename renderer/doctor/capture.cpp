@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
+#include "renderer/doctor/rows.h"
 #include "renderer/io/captures/lens_mask.h"
 #include "renderer/scene/camera_lens.h"
 #include "renderer/scene/lost_views.h"
@@ -302,13 +303,7 @@ void add_geometry(const Capture& capture, Findings& out) {
     const double baseline = cameras.extent();
     std::vector<double> distances;
     for (const Vec3d p : points) distances.push_back(distance_between(p, cameras.centre()));
-    double distance = 0;
-    if (!distances.empty()) {
-        std::nth_element(distances.begin(),
-                         distances.begin() + static_cast<std::ptrdiff_t>(distances.size() / 2),
-                         distances.end());
-        distance = distances[distances.size() / 2];
-    }
+    const double distance = distances.empty() ? 0 : doctor::quantile(distances, 0.5);
     const double world = std::max(baseline, distance);
     if (world > 0 && (world < kSmallestScene || world > kLargestScene))
         add_one("world-scale", Severity::warning,

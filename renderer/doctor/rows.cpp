@@ -113,19 +113,13 @@ std::vector<std::size_t> rows_of_crowd(const GaussianModel& model, std::vector<s
     std::array<float, 3> middle{};
     float reach = 0;
     std::vector<float> values(rows.size());
-    const auto quantile = [&](double share) {
-        const auto at = values.begin() +
-                        static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-        std::nth_element(values.begin(), at, values.end());
-        return *at;
-    };
     for (int axis = 0; axis < 3; ++axis) {
         float& median = middle[static_cast<std::size_t>(axis)];
         std::transform(rows.begin(), rows.end(), values.begin(),
                        [&](std::size_t i) { return model.at(axis, i); });
-        median = quantile(0.5);
+        median = quantile(values, 0.5);
         for (float& v : values) v = std::abs(v - median);
-        reach = std::max(reach, kCrowdReach * quantile(kCrowdShare));
+        reach = std::max(reach, kCrowdReach * quantile(values, kCrowdShare));
     }
     if (reach > 0)
         std::erase_if(rows, [&](std::size_t i) {

@@ -60,6 +60,40 @@ TEST(Activated, IsFoundAndFixed) {
         }
 }
 
+TEST(Activated, SizesAreFoundInLargeScenesAndWithZeros) {
+    for (const float extent : {1.0f, 10.0f, 50.0f, 5000.0f}) {
+        SCOPED_TRACE(extent);
+        GaussianModel right = trained_splats(), wrong = right;
+        for (std::size_t i = 0; i < right.count; ++i)
+            for (int c = 0; c < 3; ++c) {
+                right.at(kMeans + c, i) = wrong.at(kMeans + c, i) *= extent / 4;
+                right.at(kLogScales + c, i) += std::log(extent / 4);
+                wrong.at(kLogScales + c, i) =
+                    c == 2 ? 0 : std::exp(right.at(kLogScales + c, i));  // flat: sizes of zero
+            }
+        wrong.at(kLogScales, 7) = NAN;
+        wrong.at(kOpacityLogits, 8) = NAN;
+        EXPECT_EQ(found(examine(right).findings, "activated-sizes"), nullptr);
+        EXPECT_NE(found(examine(wrong).findings, "activated-sizes"), nullptr);
+        const std::vector<std::string> sizes{"activated-sizes"};
+        const Fixed fixed = fix(wrong, sizes);
+        EXPECT_NEAR(fixed.model.at(kLogScales, 9), right.at(kLogScales, 9), 1e-4);
+        EXPECT_LT(fixed.model.at(kLogScales + 2, 9), -80);
+    }
+}
+
+TEST(Activated, NumbersThatAreNoneHideNoOpacities) {
+    GaussianModel wrong = trained_splats();
+    for (std::size_t i = 0; i < wrong.count; ++i)
+        wrong.at(kOpacityLogits, i) = 1 / (1 + std::exp(-wrong.at(kOpacityLogits, i)));
+    for (const std::size_t row : {std::size_t{0}, std::size_t{5}}) {
+        wrong.at(kOpacityLogits, row) = NAN;
+        EXPECT_NE(found(examine(wrong).findings, "activated-opacities"), nullptr);
+    }
+    wrong.at(kOpacityLogits, 9) = 1.5f;
+    EXPECT_EQ(found(examine(wrong).findings, "activated-opacities"), nullptr);
+}
+
 TEST(Activated, TrainedModelsHaveNone) {
     // All of one opacity, large ones in a large scene, few rows: none of these says it.
     GaussianModel m = trained_splats();

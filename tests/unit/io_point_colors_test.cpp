@@ -93,6 +93,51 @@ TEST(PointColorsOfOneFile, DarkBytesAreNoFractions) {
     EXPECT_THAT(read->points[0].rgb, ElementsAre(1, 0, 0));
 }
 
+// Averages and filters leave computed colours a little beyond the full one, which must not turn
+// the rest black.
+TEST(PointColorsOfOneFile, ComputedColorsOvershoot) {
+    const TempFolder folder;
+    for (const double full : {1.0, 255.0, 65535.0}) {
+        SCOPED_TRACE(full);
+        const double over = full * 1.01;
+        std::vector<std::string> notes;
+        const ColorCase bright{
+            "", "ascii", "double", {over, 0.2 * full, -0.1}, {0.1, 0.4 * full, 0.6 * full}};
+        const auto read =
+            read_ply_points(folder.write("p.ply", ply_of(bright, "red", "green", "blue")), notes);
+        ASSERT_TRUE(read);
+        EXPECT_THAT(read->points[0].rgb, ElementsAre(255, 51, 0));
+        EXPECT_THAT(read->points[1].rgb, ElementsAre(full > 1 ? 0 : 26, 102, 153));
+
+        ColmapFiles files;
+        files.write(folder);
+        files.write_photos(folder);
+        fs::remove(folder / "sparse/0/points3D.bin");
+        folder.write("sparse/0/points3D.txt",
+                     fmt::format("1 0 0 3 {} {} {} 0.5\n2 0 0 4 {} {} {} 0.5\n", over, 0.2 * full,
+                                 -0.1, 0.1, 0.4 * full, 0.6 * full));
+        const auto capture = load_capture(folder.path(), no_split());
+        ASSERT_TRUE(capture) << capture.error().text();
+        ASSERT_EQ(capture->points.size(), 2u);
+        EXPECT_THAT(capture->points[0].rgb, ElementsAre(255, 51, 0));
+        EXPECT_THAT(capture->points[1].rgb, ElementsAre(full > 1 ? 0 : 26, 102, 153));
+    }
+}
+
+// One value in a hundred decides nothing either.
+TEST(PointColorsOfOneFile, AFewValuesFarOutAreIgnored) {
+    const TempFolder folder;
+    std::vector<std::string> notes;
+    std::string text =
+        "ply\nformat ascii 1.0\nelement vertex 100\nproperty float x\nproperty float y\nproperty "
+        "float z\nproperty float red\nproperty float green\nproperty float blue\nend_header\n";
+    for (int i = 0; i < 100; ++i) text += i == 7 ? "0 0 1 1e30 0.2 0\n" : "0 0 1 1 0.2 0\n";
+    const auto read = read_ply_points(folder.write("p.ply", text), notes);
+    ASSERT_TRUE(read);
+    EXPECT_THAT(read->points[3].rgb, ElementsAre(255, 51, 0));
+    EXPECT_THAT(read->points[7].rgb, ElementsAre(255, 51, 0));
+}
+
 // As programs write points that have no colours.
 void write_black(const ColmapFiles& files, const TempFolder& folder) {
     files.write(folder);

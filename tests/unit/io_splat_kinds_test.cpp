@@ -223,6 +223,18 @@ TEST(SpzAxes, EveryDeclaredSystemIsTurnedToOurs) {
     EXPECT_LT(apart(world_of(usual->model, 0), {1, -2, -3}), 1e-6);
 }
 
+TEST(SpzAxes, AreFoundBehindALongExtension) {
+    const TempFolder folder;
+    std::string file = spz_with_axes(10);
+    Packer other;
+    other.add<std::uint32_t>(0x12340001).add<std::uint32_t>(200000).bytes +=
+        std::string(200000, 'x');
+    file.insert(file.size() - 12, other.bytes);
+    const auto read = read_splats(folder.write("m.spz", file));
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_LT(apart(world_of(read->model, 0), {1, 3, 2}), 1e-6);  // right, forward, down
+}
+
 TEST(SpzInGltf, IsReadByEveryNameOfTheExtension) {
     for (
         const char* name :

@@ -3,10 +3,13 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/sample/sample_capture.h"
 #include "base/file.h"
 #include "tests/support/temporary_folder.h"
+#include "trainer/checkpoint.h"
 
 namespace gs {
 namespace {
@@ -108,6 +111,18 @@ TEST_F(Paths, WhatIsNoneSaysWhy) {
     const PathContents splats = find_contents(put_splats("gone.ply"));
     fs::remove(folder_.path() / "gone.ply");
     EXPECT_EQ(read_any_splats(splats).error().kind, ErrorKind::not_found);
+}
+
+// Neither as a scene nor in a folder that is looked through for checkpoints.
+TEST_F(Paths, APipeIsNotWaitedFor) {
+    const fs::path pipe = folder_.path() / "pipe.ply";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    ::alarm(300);  // opening one for reading would wait for its writer for ever
+    EXPECT_FALSE(is_checkpoint(pipe));
+    EXPECT_FALSE(read_checkpoint_head(pipe));
+    EXPECT_EQ(kind("pipe.ply"), PathKind::unknown);
+    EXPECT_EQ(kind(""), PathKind::unknown);
+    ::alarm(0);
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "base/try.h"
 #include "renderer/io/captures/colmap.h"
 #include "renderer/io/files/text_reader.h"
+#include "renderer/io/splats/ply.h"
+#include "renderer/io/splats/values.h"
 
 namespace gs {
 namespace {
@@ -55,14 +56,8 @@ bool is_next_image(std::string_view line, const ColmapModel& model) {
            std::abs(length - 1) < 0.01;
 }
 
-// A channel of a colour: 0 to 255, perhaps with a fraction.
-bool parse_channel(std::string_view& line, double& value) {
-    return parse_next(line, value) && value >= 0 && value <= 255;
-}
-
 struct TextPoint {
-    double x = 0, y = 0, z = 0, error = 0;
-    std::array<double, 3> rgb{};
+    double x = 0, y = 0, z = 0, error = 0, rgb[3]{};
 };
 
 // "ID X Y Z R G B ERROR TRACK"; what comes after the colour may be left out.
@@ -70,7 +65,7 @@ bool parse_point(std::string_view line, TextPoint& point) {
     std::uint64_t id = 0;
     bool good = parse_next(line, id) && parse_next(line, point.x) && parse_next(line, point.y) &&
                 parse_next(line, point.z);
-    for (double& channel : point.rgb) good = good && parse_channel(line, channel);
+    for (double& channel : point.rgb) good = good && parse_next(line, channel);
     return good && (trimmed(line).empty() || parse_next(line, point.error));
 }
 
@@ -136,26 +131,21 @@ Result<void> read_points_text(const fs::path& path, ColmapModel& model) {
     GS_TRY(const auto text, read_text_file(path));
     LineReader lines(text);
     std::string_view line;
-    // Colours are whole numbers to 255, or fractions of one throughout.
     std::vector<TextPoint> points;
-    bool fractions = false, within_one = true;
+    std::vector<float> color[3];
     while (next_record(lines, line)) {
         TextPoint point;
         if (!parse_point(line, point))
             return fail_at_line(path.string(), lines.number(),
                                 "a point line needs ID X Y Z R G B ERROR TRACK", kDamaged);
-        for (const double channel : point.rgb) {
-            within_one = within_one && channel <= 1;
-            fractions = fractions || channel != std::floor(channel);
-        }
+        for (std::size_t c = 0; c < 3; ++c) color[c].push_back(static_cast<float>(point.rgb[c]));
         points.push_back(point);
     }
-    const double scale = fractions && within_one ? 255 : 1;
-    for (const TextPoint& p : points) {
+    const double full = full_ply_color({color[0], color[1], color[2]}, PlyType::i32);
+    for (std::size_t i = 0; i < points.size(); ++i) {
         std::uint8_t rgb[3];
-        for (std::size_t c = 0; c < 3; ++c)
-            rgb[c] = static_cast<std::uint8_t>(p.rgb[c] * scale + 0.5);
-        add_point(model, p.x, p.y, p.z, rgb, p.error);
+        for (int c = 0; c < 3; ++c) rgb[c] = byte_of(color[c][i] / static_cast<float>(full));
+        add_point(model, points[i].x, points[i].y, points[i].z, rgb, points[i].error);
     }
     return {};
 }

@@ -34,16 +34,12 @@ ColorProperties color_properties(const PlyElement& vertex, bool& harmonics) {
 
 void set_colors(const std::vector<float> (&planes)[3], PlyType type, bool harmonics,
                 std::vector<SourcePoint>& points) {
-    const auto scale =
-        harmonics
-            ? 1.0f
-            : static_cast<float>(255.0 / full_ply_color({planes[0], planes[1], planes[2]}, type));
+    const double full = harmonics ? 1 : full_ply_color({planes[0], planes[1], planes[2]}, type);
     for (std::size_t i = 0; i < points.size(); ++i)
         for (int c = 0; c < 3; ++c) {
             const float raw = planes[c][i];
-            const float value = harmonics ? 255.0f * color_of_sh0(raw) : raw * scale;
-            points[i].rgb[c] = value > 0 ? static_cast<std::uint8_t>(std::min(value, 255.0f) + 0.5f)
-                                         : std::uint8_t{0};
+            points[i].rgb[c] =
+                byte_of(harmonics ? color_of_sh0(raw) : raw / static_cast<float>(full));
         }
 }
 

@@ -60,8 +60,8 @@ struct PlyHeader {
 /// Header lines that say all three of a file of ours; an origin only where there is one.
 std::string ply_comments(const GaussianModel& model, const TrainedThrough& trained);
 
-/// The value of full red, green or blue among such columns: 1, 255 or 65535, by their type and the
-/// largest of them. Columns of whole numbers are never fractions, unless text gives them some.
+/// The value of full red, green or blue among such columns: 1, 255 or 65535, by type and range.
+/// Columns of whole numbers are never fractions, unless text gives them some; others may overshoot.
 double full_ply_color(const std::array<std::span<const float>, 3>& columns, PlyType type);
 
 /// `text` is the beginning of the file, holding the whole header. Errors: malformed, with the line.

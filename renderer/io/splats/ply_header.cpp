@@ -188,10 +188,18 @@ double full_ply_color(const std::array<std::span<const float>, 3>& columns, PlyT
                 largest = std::max(largest, value);
                 whole = whole && value == std::floor(value);
             }
-    // Bytes of a dark scene may all be 0 or 1.
-    if (largest <= 1) return whole ? 255 : 1;
-    if (largest <= 255) return 255;
-    return largest <= 65535 ? 65535 : static_cast<double>(largest);
+    // Computed values overshoot, and one in a hundred may be anything.
+    const float slack = whole ? 1 : 4;
+    for (const float full : {1.0f, 255.0f, 65535.0f}) {
+        std::ptrdiff_t above = 0;
+        for (const std::span<const float> column : columns)
+            above += std::count_if(column.begin(), column.end(),
+                                   [&](float value) { return value > slack * full; });
+        // Bytes of a dark scene may all be 0 or 1.
+        if (above <= (whole ? 0 : std::ssize(columns[0]) * 3 / 100))
+            return whole ? std::max(full, 255.0f) : full;
+    }
+    return static_cast<double>(largest);
 }
 
 Result<PlyHeader> parse_ply_header(std::string_view text, const std::string& path) {

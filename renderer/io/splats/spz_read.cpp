@@ -20,7 +20,7 @@ constexpr std::uint32_t kAxesRightUpBack = 4, kAxesRightDownForward = 6;
 // What its x, y and z point at, by the extension's number less one.
 constexpr const char* kSpzAxes[16] = {"LDB", "RDB", "LUB", "RUB", "LDF", "RDF", "LUF", "RUF",
                                       "LFD", "RFD", "LFU", "RFU", "LBD", "RBD", "LBU", "RBU"};
-constexpr std::size_t kLongestExtension = 1 << 16;
+constexpr std::size_t kLongestExtension = 1 << 24;
 
 struct SpzFile {
     const InputFile& file;
