@@ -88,7 +88,7 @@ TEST(BadInput, ColmapTextCutAndBroken) {
     }
     for (const char* bad : {"1 1 0 0 0 0 0 2 1", "1 1 0 0", "1 1 0 0 0 0 0 2 1 a.png\n1 2 -1 3"})
         EXPECT_FALSE(load(cameras, bad, "")) << bad;
-    for (const char* bad : {"1 0 0 3 9 8", "1 0 0 3 9 8 700 0.5", "1 0 0 z 9 8 7 0.5"})
+    for (const char* bad : {"1 0 0 3 9 8", "1 0 0 3 9 8 x 0.5", "1 0 0 z 9 8 7 0.5"})
         EXPECT_FALSE(load(cameras, images, bad)) << bad;
     // Cut anywhere: an error or what is left, never a crash.
     for (std::size_t cut = 0; cut < images.size(); ++cut)

@@ -405,7 +405,7 @@ void expect_seven_tenths(const Times& heavy, const Times& light) {
 }
 
 TEST(StackSampler, TellsWhatACppProgramDid) {
-    const Sampled sampled = sample_program({GAUSSCOPE_STACK_PROGRAM, "0.8"});
+    const Sampled sampled = sample_program({GAUSSCOPE_STACK_PROGRAM, "2"});
     if (!sampled.refused.empty()) GTEST_SKIP() << sampled.refused;
     if (!sample::has_unwinder()) GTEST_SKIP() << "built without libdw";
     const StackProfile profile(sampled.store, {.by_line = false});
