@@ -233,27 +233,6 @@ class Captures(Folder):
     def test_a_view_outlives_its_capture(self):
         self.assertEqual(gausscope.Capture(self.folder)[0].photo()[0, 1].tolist(), [8, 0, 0])
 
-    def test_what_has_an_interface_alone_is_taken(self):
-        class Interface:
-            def __init__(self, array): self.kept, self.__array_interface__ = array, array.__array_interface__
-
-        class Dlpack:
-            device = (1, 0)
-            def __init__(self, array): self.array = array
-            def __dlpack__(self, **options): return self.array.__dlpack__(**options)
-            def __dlpack_device__(self): return self.device
-
-        splats = some_splats(10, 1)
-        gausscope.save(self.folder / "a.ply", splats)
-        for way in (Interface, Dlpack):
-            gausscope.save(self.folder / "b.ply", {name: way(value) for name, value in splats.items()})
-            self.assertEqual((self.folder / "a.ply").read_bytes(), (self.folder / "b.ply").read_bytes())
-        Dlpack.device = (2, 0)
-        for wrong, words in ((Dlpack(splats["means"]), "means is on a device that NumPy cannot read .*copy it to the CPU"),
-                             (np.array([["a"]]), "means are no numbers"), ([[1], [2, 3]], "means is list, which NumPy")):
-            with self.assertRaisesRegex(gausscope.Error, words):
-                gausscope.save(self.folder / "c.ply", {**splats, "means": wrong})
-
     def test_wrong_input_is_named(self):
         with self.assertRaises(gausscope.NotFound):
             gausscope.Capture(self.folder / "nothing")
