@@ -60,7 +60,8 @@ class Meta(dict):
             return
         self.listed = True
         columns, rows = self["tile_width"], self["tile_height"]
-        means, radii = self["means2d"].detach().reshape(-1, 2) / 16, (self["radii"] if self.boxes is None else self.boxes).reshape(-1, 2) / 16
+        radii = self["radii"] if self.boxes is None else self.boxes
+        means, radii = self["means2d"].detach().reshape(-1, 2) / 16, radii.reshape(-1, 2) / 16
         most = torch.tensor([columns, rows], device="cpu")
         low = torch.minimum((means - radii).floor().clamp(min=0), most).long()
         high = torch.minimum((means + radii).ceil().clamp(min=0), most).long()

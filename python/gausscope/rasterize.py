@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from typing import Any, Callable, Optional
 
@@ -107,12 +108,13 @@ def _in_graphs(function):
     outside = uncompiled(function)
     if compiled is None:
         return outside
+    names = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)
     def call(*args, **kwargs):
         if _is_compiling():
-            packed = args[14] if len(args) > 14 else kwargs.get("packed", True)
-            if packed or (args[19] if len(args) > 19 else kwargs.get("absgrad", False)):
+            given = {**dict(zip(names, args)), **kwargs}
+            if given.get("packed", True) or given.get("absgrad", False):
                 return outside(*args, **kwargs)
         return function(*args, **kwargs)
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "renderer/scene/camera_lens.h"
-#include "renderer/scene/pose_between.h"
 
 namespace gs {
 namespace {
@@ -47,6 +46,12 @@ Vec3d Camera::point_at(double x, double y, double depth) const {
         t = std::sqrt(std::max(b * b - dot(from, from) + depth * depth, 0.0)) - b;
     }
     return ray.origin + t * ray.direction;
+}
+
+Pose pose_between(const Pose& first, const Pose& last, double time) {
+    const Quatd q =
+        slerp(quat_from_rotation(first.rotation), quat_from_rotation(last.rotation), time);
+    return {rotation_from_quat(q), (1 - time) * first.translation + time * last.translation};
 }
 
 Pose Camera::pose_at(double time) const {

@@ -29,6 +29,8 @@ struct Pose {
     Mat3d rotation{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
     Vec3d translation{};
 };
+/// The pose at `time`, 0 first to 1 last: translations go straight, rotations by slerp.
+Pose pose_between(const Pose& first, const Pose& last, double time);
 
 /// Half a line in the world.
 struct CameraRay {

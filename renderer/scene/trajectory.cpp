@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "renderer/scene/pose_between.h"
-
 namespace gs {
 namespace {
 

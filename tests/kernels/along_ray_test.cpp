@@ -11,7 +11,6 @@
 #include "renderer/reference/rays.h"
 #include "renderer/scene/beam_angles.h"
 #include "renderer/scene/camera_lens.h"
-#include "renderer/scene/pose_between.h"
 #include "tests/kernels/stored_rays.h"
 #include "tests/support/compare.h"
 #include "tests/support/data.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#pragma GCC diagnostic ignored "-Wpsabi"  // packs stay within this file
 #include "renderer/raster/cpu/pack.h"
 #include "renderer/scene/camera_lens.h"
 #include "tests/kernels/lens_cameras.h"

@@ -10,7 +10,6 @@
 #include "renderer/rays/sweep_score.h"
 #include "renderer/reference/rays.h"
 #include "renderer/scene/beam_angles.h"
-#include "renderer/scene/pose_between.h"
 #include "tests/kernels/ray_scenes.h"
 #include "tests/kernels/stored_rays.h"
 #include "tests/support/compare.h"

@@ -124,18 +124,21 @@ TEST(PointColorsOfOneFile, ComputedColorsOvershoot) {
     }
 }
 
-// One value in a hundred decides nothing either.
+// One value in a hundred decides nothing either, of fractions and of whole numbers.
 TEST(PointColorsOfOneFile, AFewValuesFarOutAreIgnored) {
     const TempFolder folder;
     std::vector<std::string> notes;
-    std::string text =
-        "ply\nformat ascii 1.0\nelement vertex 100\nproperty float x\nproperty float y\nproperty "
-        "float z\nproperty float red\nproperty float green\nproperty float blue\nend_header\n";
-    for (int i = 0; i < 100; ++i) text += i == 7 ? "0 0 1 1e30 0.2 0\n" : "0 0 1 1 0.2 0\n";
-    const auto read = read_ply_points(folder.write("p.ply", text), notes);
-    ASSERT_TRUE(read);
-    EXPECT_THAT(read->points[3].rgb, ElementsAre(255, 51, 0));
-    EXPECT_THAT(read->points[7].rgb, ElementsAre(255, 51, 0));
+    for (const auto& [one, most] : {std::pair{"9e9 0.2 0", "1 0.2 0"}, {"700 51 0", "255 51 0"}}) {
+        std::string text =
+            "ply\nformat ascii 1.0\nelement vertex 100\nproperty float x\nproperty float y\n"
+            "property float z\nproperty float red\nproperty float green\nproperty float blue\n"
+            "end_header\n";
+        for (int i = 0; i < 100; ++i) text += fmt::format("0 0 1 {}\n", i == 7 ? one : most);
+        const auto read = read_ply_points(folder.write("p.ply", text), notes);
+        ASSERT_TRUE(read);
+        for (const std::size_t row : {3, 7})
+            EXPECT_THAT(read->points[row].rgb, ElementsAre(255, 51, 0));
+    }
 }
 
 // As programs write points that have no colours.

@@ -188,16 +188,16 @@ double full_ply_color(const std::array<std::span<const float>, 3>& columns, PlyT
                 largest = std::max(largest, value);
                 whole = whole && value == std::floor(value);
             }
-    // Computed values overshoot, and one in a hundred may be anything.
+    // Computed values overshoot, and one value in a hundred may be anything.
     const float slack = whole ? 1 : 4;
+    const std::ptrdiff_t few = std::ssize(columns[0]) * 3 / 100;
     for (const float full : {1.0f, 255.0f, 65535.0f}) {
         std::ptrdiff_t above = 0;
         for (const std::span<const float> column : columns)
             above += std::count_if(column.begin(), column.end(),
                                    [&](float value) { return value > slack * full; });
         // Bytes of a dark scene may all be 0 or 1.
-        if (above <= (whole ? 0 : std::ssize(columns[0]) * 3 / 100))
-            return whole ? std::max(full, 255.0f) : full;
+        if (above <= few) return whole ? std::max(full, 255.0f) : full;
     }
     return static_cast<double>(largest);
 }

@@ -198,11 +198,11 @@ inline void pack_backward(const Camera& camera, const ProjectParams& params, Blo
     store_masked(g.quat.z, active, out.planes[kQuats + 3] + first);
     store_masked(v[0] * (Pack(1.0f) - opacity), active, out.planes[kOpacityLogits] + first);
     const Pack ln2(0.69314718f);
-    const Vec2<Pack> told =
+    const Vec2<Pack> v_shown =
         params.absolute ? Vec2<Pack>{ln2 * load(in.v[10] + first), ln2 * load(in.v[11] + first)}
                         : v_mean2d;
-    store_masked(told.x, active, out.mean2d[0] + first);
-    store_masked(told.y, active, out.mean2d[1] + first);
+    store_masked(v_shown.x, active, out.mean2d[0] + first);
+    store_masked(v_shown.y, active, out.mean2d[1] + first);
     const Pack largest = max(projected.cov.xx, projected.cov.yy) + blur;
     store_masked(Pack(3.0f) * sqrt(largest), active, out.radius_px + first);
 }
