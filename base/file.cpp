@@ -67,7 +67,9 @@ tl::unexpected<Error> write_error(const fs::path& path, int code) {
     const char* advice =
         is_of_disk(code) ? "free some space or choose another disk" : "choose another output path";
     return fail(ErrorKind::unwritable, path.string(),
-                fmt::format("cannot be written: {}", std::strerror(code)), advice);
+                fmt::format("cannot be written: {}",
+                            code == ENOENT ? "there is no such folder" : std::strerror(code)),
+                advice);
 }
 
 template <class Container>
@@ -114,6 +116,16 @@ Result<std::vector<std::byte>> read_file(const fs::path& path, std::uint64_t max
 }
 Result<std::string> read_text_file(const fs::path& path, std::uint64_t max_bytes) {
     return read_all<std::string>(path, max_bytes);
+}
+
+Result<void> make_folder(const fs::path& folder, std::string advice) {
+    if (folder.empty()) return {};
+    std::error_code error;
+    fs::create_directories(folder, error);
+    if (!error) return {};
+    if (is_of_disk(error.value())) advice = "free some space or choose another disk";
+    return fail(ErrorKind::unwritable, folder.string(),
+                "the folder cannot be created: " + error.message(), std::move(advice));
 }
 
 Result<AtomicFile> AtomicFile::create(const fs::path& path) {

@@ -22,6 +22,10 @@ Result<std::vector<std::byte>> read_file(const fs::path& path,
                                          std::uint64_t max_bytes = 1ull << 40);
 Result<std::string> read_text_file(const fs::path& path, std::uint64_t max_bytes = 1ull << 32);
 
+/// Makes the folder and those above it that are missing; an empty path is the current folder.
+/// Errors: unwritable, with the reason.
+Result<void> make_folder(const fs::path& folder, std::string advice = "choose another output path");
+
 /// A file being written: append() as often as needed, then commit(). Without commit() nothing
 /// appears at `path`.
 class AtomicFile {

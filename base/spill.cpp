@@ -1,4 +1,5 @@
 #include "base/spill.h"
+#include "base/try.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -30,8 +31,7 @@ int nameless_file(std::size_t bytes) {
 }  // namespace
 
 Result<void> spill_to(const fs::path& folder) {
-    std::error_code error;
-    fs::create_directories(folder, error);
+    GS_TRY_VOID(make_folder(folder));
     const int directory = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (directory < 0) return fail(ErrorKind::unwritable, folder.string(), std::strerror(errno));
     struct statfs system {};

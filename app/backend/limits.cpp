@@ -109,10 +109,9 @@ Result<Ceilings> machine_ceilings(int cuda_device, const fs::path& file, bool re
         for (const Json& entry : cache)
             if (!is_of(entry, *machine, cuda)) kept.push_back(entry);
         kept.push_back(json_of(*measured));
-        std::error_code ignored;
-        fs::create_directories(file.parent_path(), ignored);
-        if (auto written = write_text_file(file, json_text(kept, 2) + "\n"); !written)
-            log_debug("the measured limits were not saved: {}", written.error().text());
+        auto written = make_folder(file.parent_path());
+        if (written) written = write_text_file(file, json_text(kept, 2) + "\n");
+        if (!written) log_debug("the measured limits were not saved: {}", written.error().text());
     }
     return measured;
 }

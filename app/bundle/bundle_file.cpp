@@ -117,8 +117,7 @@ Result<void> unpack_one(const FileSet& zip, const BundleEntry& entry, std::uint6
                     fmt::format("has {} bytes, the manifest says {}", bytes.size(), entry.bytes),
                     "the file is damaged");
     const fs::path to = folder / entry.name;
-    std::error_code ignored;  // writing says it better
-    fs::create_directories(to.parent_path(), ignored);
+    GS_TRY_VOID(make_folder(to.parent_path()));
     return write_file(to, bytes);
 }
 

@@ -29,8 +29,7 @@ std::string stored_name(const Capture& capture, std::size_t view) {
 
 Result<void> write_capture(const fs::path& folder, const Capture& capture, bool photos,
                            const Progress& progress) {
-    std::error_code ignored;  // writing says it better
-    fs::create_directories(folder, ignored);
+    GS_TRY_VOID(make_folder(folder));
     CaptureJson train = CaptureJson::array(), test = CaptureJson::array();
     for (std::size_t i = 0; i < capture.views.size(); ++i) {
         const View& view = capture.views[i];
@@ -41,7 +40,7 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
         if (!photos || view.photo.empty()) continue;
         if (progress && !progress("packing photos", i, capture.views.size()))
             return fail(ErrorKind::cancelled, folder.string(), "was cancelled");
-        fs::create_directories((folder / name).parent_path(), ignored);
+        GS_TRY_VOID(make_folder((folder / name).parent_path()));
         GS_TRY_VOID(write_png(folder / name, view.photo));
     }
     if (!capture.points_are_random) {

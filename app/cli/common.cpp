@@ -77,11 +77,7 @@ Result<NewFolders> prepare_output_folder(const fs::path& folder) {
          part = part.parent_path())
         missing.push_back(part);
     NewFolders made(std::move(missing));
-    fs::create_directories(folder, error);
-    if (error)
-        return fail(ErrorKind::unwritable, folder.string(),
-                    "cannot create the folder: " + error.message(),
-                    "choose another folder with -o");
+    GS_TRY_VOID(make_folder(folder, "choose another folder with -o"));
     GS_TRY_VOID(prepare_output_file(folder / ".gausscope-write-test"));
     return made;
 }

@@ -16,6 +16,7 @@
 #include "app/lab/capture_content.h"
 #include "app/lab/child.h"
 #include "app/lab/measured_run.h"
+#include "base/file.h"
 #include "base/format.h"
 #include "base/json_text.h"
 #include "base/json_write.h"
@@ -32,8 +33,7 @@ constexpr std::size_t kTailLines = 6;
 class RunsLock {
   public:
     static Result<RunsLock> take(const fs::path& folder) {
-        std::error_code error;
-        fs::create_directories(folder, error);
+        GS_TRY_VOID(make_folder(folder, "name another file with --database"));
         RunsLock out;
         const fs::path file = folder / "lock";
         out.file_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
@@ -292,7 +292,7 @@ class SuiteRunner {
         // Made in a temporary folder and moved there, so that the place never has half a capture.
         const fs::path making = place.string() + ".making";
         fs::remove_all(making, error);
-        fs::create_directories(place.parent_path(), error);
+        GS_TRY_VOID(make_folder(place.parent_path()));
         say(fmt::format("making the scene {}: {}", scene.name, definition_of(s)));
         const fs::path log = folder_ / (scene.name + ".sample.log");
         GS_TRY(
@@ -330,8 +330,7 @@ class SuiteRunner {
 
     Result<void> train(const Planned& planned, LabRun& run) {
         const fs::path log = run.folder + ".log", config = run.folder + ".cfg";
-        std::error_code error;
-        fs::create_directories(log.parent_path(), error);
+        GS_TRY_VOID(make_folder(log.parent_path()));
         std::string settings;
         for (const auto& [name, value] : values_of(planned))
             settings += fmt::format("{} = {}\n", name, argument(value));

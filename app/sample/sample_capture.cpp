@@ -6,6 +6,7 @@
 
 #include "app/sample/render.h"
 #include "app/sample/scene.h"
+#include "base/file.h"
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "base/seconds.h"
@@ -111,13 +112,8 @@ Camera sample_camera(const SampleOptions& options, int view) {
 Result<SampleReport> write_sample_capture(const fs::path& folder, const SampleOptions& options) {
     const auto start = std::chrono::steady_clock::now();
     GS_TRY(auto shapes, sample::make_scene(options.scenery));
-    for (const fs::path& sub : {folder / "images", folder / "sparse" / "0"}) {
-        std::error_code error;
-        fs::create_directories(sub, error);
-        if (error)
-            return fail(ErrorKind::unwritable, sub.string(),
-                        "cannot create the folder: " + error.message());
-    }
+    for (const fs::path& sub : {folder / "images", folder / "sparse" / "0"})
+        GS_TRY_VOID(make_folder(sub));
     forget_photos_from(folder, static_cast<std::size_t>(options.views));
     const sample::Geometry geometry(std::move(shapes));
     const auto count = static_cast<std::size_t>(options.views);

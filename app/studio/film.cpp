@@ -81,12 +81,12 @@ Result<void> FilmEditor::change_to(Version film) {
 
 Result<void> FilmEditor::keep() const {
     if (file_.empty()) return {};
-    std::error_code ignored;
-    fs::create_directories(file_.parent_path(), ignored);
     if (film_->path.keys.empty()) {
+        std::error_code ignored;
         fs::remove(file_, ignored);
         return {};
     }
+    GS_TRY_VOID(make_folder(file_.parent_path()));
     return write_path_file(file_, *film_, origin_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "app/studio/arguments.h"
 #include "base/format.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -75,7 +76,7 @@ Result<void> write_measures(const fs::path& file, const MeasureState& measured) 
         fs::remove(file, ignored);
         return {};
     }
-    fs::create_directories(file.parent_path(), ignored);
+    GS_TRY_VOID(make_folder(file.parent_path()));
     return write_text_file(file, text);
 }
 

@@ -51,9 +51,8 @@ Result<void> Notes::keep(std::vector<Note> notes) {
                     "the existing notes are unreadable and are not overwritten",
                     "move the file away");
     const fs::path file = state_->file;
-    std::error_code ignored;  // writing says it better
-    fs::create_directories(file.parent_path(), ignored);
     state_ = std::make_shared<const NotesState>(NotesState{std::move(notes), file.string()});
+    GS_TRY_VOID(make_folder(file.parent_path()));
     return write_text_file(file, notes_json(state_->notes));
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/json_fields.h"
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/log.h"
@@ -56,8 +57,6 @@ Preferences read_preferences(const fs::path& folder) {
 }
 
 void write_preferences(const fs::path& folder, const Preferences& preferences) {
-    std::error_code error;
-    fs::create_directories(folder, error);
     const ViewSettings& view = preferences.view;
     const json object{
         {"recent", preferences.recent},
@@ -78,10 +77,10 @@ void write_preferences(const fs::path& folder, const Preferences& preferences) {
         {"fly_speed", view.fly_speed},
         {"point_size", view.point_size}};
     const std::string text = json_text(object, 2) + "\n";
-    for (const auto& [name, content] :
-         {std::pair{"studio.json", &text}, std::pair{"layout.txt", &preferences.layout}})
-        if (auto written = write_text_file(folder / name, *content); !written)
-            log_debug("{}", written.error().text());
+    auto written = make_folder(folder);
+    if (written) written = write_text_file(folder / "studio.json", text);
+    if (written) written = write_text_file(folder / "layout.txt", preferences.layout);
+    if (!written) log_debug("{}", written.error().text());
 }
 
 void remember_path(std::vector<std::string>& recent, const std::string& path) {

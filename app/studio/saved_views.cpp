@@ -10,6 +10,7 @@
 #include "base/format.h"
 #include "base/rng.h"
 #include "base/shortened.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -104,8 +105,7 @@ std::vector<SavedView> read_views(const fs::path& file) {
 }
 
 Result<void> write_views(const fs::path& file, const std::vector<SavedView>& views) {
-    std::error_code ignored;
-    fs::create_directories(file.parent_path(), ignored);
+    GS_TRY_VOID(make_folder(file.parent_path()));
     std::string text;
     for (const SavedView& view : views)
         text += view.name + " = " +

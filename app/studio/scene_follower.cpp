@@ -6,6 +6,7 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/view_file.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "panels/state/drive_state.h"
@@ -187,8 +188,7 @@ Result<std::string> SceneFollower::save_layout(const std::string& name) {
         return fail(ErrorKind::usage, "", fmt::format("\"{}\" is not a valid layout name", name),
                     "use letters, digits, - and _");
     const fs::path path = config_folder() / "assets" / "layouts" / (name + ".layout");
-    std::error_code ignored;  // writing says what is wrong
-    fs::create_directories(path.parent_path(), ignored);
+    GS_TRY_VOID(make_folder(path.parent_path()));
     GS_TRY_VOID(write_text_file(path, p_.ui.workspace().save_layout()));
     return path.string();
 }

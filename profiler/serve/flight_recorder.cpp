@@ -15,10 +15,12 @@
 #include <system_error>
 #include <utility>
 
+#include "base/file.h"
 #include "base/full_disk.h"
 #include "base/json_write.h"
 #include "base/log.h"
 #include "base/machine.h"
+#include "base/try.h"
 #include "profiler/files/export_lanes.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/insights/insight.h"
@@ -121,8 +123,8 @@ std::vector<Kept>::const_iterator next_to_go(const std::vector<Kept>& files,
 }  // namespace
 
 Result<FlightRecorder> FlightRecorder::open(RecorderOptions options) {
+    GS_TRY_VOID(make_folder(options.folder, "choose another one with --dir"));
     std::error_code error;
-    fs::create_directories(options.folder, error);
     if (!fs::is_directory(options.folder, error) || ::access(options.folder.c_str(), W_OK) != 0)
         return fail(ErrorKind::unwritable, options.folder,
                     "recordings cannot be written to this folder", "choose another one with --dir");

@@ -90,9 +90,28 @@ TEST(AtomicFile, ErrorsNameThePathAndTheReason) {
     const auto written = write_text_file(folder.path() / "no" / "such" / "folder.txt", "x");
     ASSERT_FALSE(written);
     EXPECT_EQ(written.error().kind, ErrorKind::unwritable);
+    EXPECT_NE(written.error().message.find("there is no such folder"), std::string::npos);
     EXPECT_EQ(read_file(folder.path()).error().kind, ErrorKind::unreadable);
     ASSERT_TRUE(write_text_file(folder.path() / "big", std::string(100, 'x')));
     EXPECT_EQ(read_file(folder.path() / "big", 99).error().kind, ErrorKind::unreadable);
+}
+
+TEST(MakeFolder, MakesWhatIsMissingOrSaysWhyNot) {
+    const Folder folder;
+    EXPECT_TRUE(make_folder(""));
+    ASSERT_TRUE(make_folder(folder.path() / "a" / "b"));
+    EXPECT_TRUE(make_folder(folder.path() / "a" / "b"));
+    EXPECT_TRUE(fs::is_directory(folder.path() / "a" / "b"));
+    ASSERT_TRUE(write_text_file(folder.path() / "taken", "x"));
+    for (const fs::path& bad : {folder.path() / "taken", folder.path() / "taken" / "below"}) {
+        const auto made = make_folder(bad, "choose another");
+        ASSERT_FALSE(made) << bad;
+        EXPECT_EQ(made.error().kind, ErrorKind::unwritable);
+        EXPECT_EQ(made.error().path, bad.string());
+        EXPECT_NE(made.error().message.find("Not a directory"), std::string::npos)
+            << made.error().text();
+        EXPECT_EQ(made.error().advice, "choose another");
+    }
 }
 
 TEST(Log, BufferedLinesAreNumberedAndFound) {

@@ -10,6 +10,7 @@
 
 #include "base/exception_words.h"
 #include "base/json_write.h"
+#include "base/try.h"
 #include "trainer/settings/settings.h"
 
 namespace gs {
@@ -134,8 +135,7 @@ fs::path rescue_folder() {
 }  // namespace
 
 Result<void> write_into_folder(const fs::path& path, const WriteFile& write) {
-    std::error_code ignored;  // write() says it better when the folder cannot be made
-    if (!path.parent_path().empty()) fs::create_directories(path.parent_path(), ignored);
+    GS_TRY_VOID(make_folder(path.parent_path()));
     try {
         return write(path);
     } catch (const std::bad_alloc&) {

@@ -426,12 +426,7 @@ Result<RunFolder> RunFolder::take(const fs::path& folder, const fs::path& resume
                                   std::uint64_t step, bool overwrite, const Tell& tell) {
     RunFolder out;
     out.folder_ = folder;
-    std::error_code error;
-    fs::create_directories(folder, error);
-    if (error)
-        return fail(ErrorKind::unwritable, folder.string(),
-                    "the folder could not be created: " + error.message(),
-                    "choose another place with -o");
+    GS_TRY_VOID(make_folder(folder, "choose another place with -o"));
     GS_TRY_VOID(out.lock(tell));
     remove_half_written(folder);
     const auto there = run_that_is_there(folder, resumed_from, step);
@@ -469,8 +464,8 @@ fs::path RunFolder::next_new(const fs::path& parent, const std::string& name) {
 Result<RunFolder> RunFolder::take_new(const fs::path& parent, const std::string& name,
                                       const Tell& tell) {
     const std::string stem = new_folder_stem(parent, name);
+    GS_TRY_VOID(make_folder(parent, "choose another place with -o"));
     std::error_code error;
-    fs::create_directories(parent, error);
     for (int n = 1; n < 100'000; ++n) {
         const fs::path folder = stem + std::to_string(n);
         if (fs::create_directory(folder, error)) return take(folder, {}, 0, false, tell);

@@ -46,8 +46,7 @@ Result<void> write_thumbnails(Trainer& trainer, const std::optional<Camera>& las
                               const fs::path& run_folder) {
     const Span span(Stage::checkpoint);
     const std::vector<fs::path> files = thumbnail_files(run_folder);
-    std::error_code ignored;  // writing says what is wrong
-    fs::create_directories(files[0].parent_path(), ignored);
+    GS_TRY_VOID(make_folder(files[0].parent_path()));
     const auto write = [&](const fs::path& file, const Camera& camera) {
         return write_jpeg(file, small_picture(trainer, camera, kThumbnailSide), kThumbnailQuality);
     };

@@ -262,14 +262,13 @@ bool TimeLapse::is_free(const LapseView& view) const {
 Result<void> TimeLapse::save(const fs::path& run_folder) {
     if (written_ || (!pace_.on() && views_.empty())) return {};
     const fs::path folder = run_folder / kTimeLapseFolder;
-    std::error_code ignored;  // writing says what is wrong
     std::set<std::string> looking;
     for (const LapseCamera& camera : cameras_) {
         looking.insert(camera.name);
         LapseView& view = view_of(camera);
         for (int n = 1; view.folder.empty() || !is_free(view); ++n)
             view.folder = folder / (plain(camera.name) + (n > 1 ? "-" + std::to_string(n) : ""));
-        fs::create_directories(view.folder, ignored);
+        GS_TRY_VOID(make_folder(view.folder));
     }
     Json views = Json::array();
     for (const LapseView& view : views_) {

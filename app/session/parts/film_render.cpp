@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
@@ -22,8 +23,7 @@ Result<void> prepare_folder(const std::string& folder) {
     if (fs::path(folder).has_extension() && !fs::is_directory(folder, error))
         return fail(ErrorKind::usage, folder, "is neither a video file name nor an existing folder",
                     "use .mp4, .m4v or .mkv, or a folder name without extension");
-    fs::create_directories(folder, error);
-    if (error) return fail(ErrorKind::unwritable, folder, error.message(), "name another folder");
+    GS_TRY_VOID(make_folder(folder, "name another folder"));
     if (fs::exists(frame_file(folder, 0), error))
         return fail(ErrorKind::usage, folder, "already contains pictures of a film",
                     "name another folder, or a video (.mp4)");

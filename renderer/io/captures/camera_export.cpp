@@ -256,8 +256,9 @@ std::string photo_path(const Capture& capture, const View& view) {
 Result<std::vector<std::string>> write_cameras(const fs::path& folder, CameraFormat format,
                                                const Capture& capture,
                                                const std::vector<Camera>& cameras) {
-    std::error_code ignored;  // writing says it better
-    const bool made = fs::create_directories(folder, ignored);
+    std::error_code ignored;
+    const bool made = !fs::exists(folder, ignored);
+    GS_TRY_VOID(make_folder(folder));
     auto notes = write_into(folder, format, capture, cameras);
     if (!notes && made) fs::remove(folder, ignored);
     return notes;
