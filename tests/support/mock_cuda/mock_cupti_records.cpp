@@ -66,84 +66,64 @@ bool enabled(std::uint32_t kind) {
     return m().kinds[kind];
 }
 
-void keep_kernel(const Work& w) {
-    rec::Kernel9 r{};
-    r.kind = 10;
-    r.registers = w.kernel->registers;
+/// A record of this kind, with when and where the work ran.
+template <class Record>
+Record placed(decltype(Record::kind) kind, const Work& w) {
+    Record r{};
+    r.kind = kind;
     r.start = w.start + m().offset;
-    r.end = r.completed = w.end + m().offset;
+    r.end = w.end + m().offset;
     r.device = w.device;
     r.context = w.context;
     r.stream = w.stream;
+    r.correlation = w.correlation;
+    return r;
+}
+
+void keep_kernel(const Work& w) {
+    auto r = placed<rec::Kernel9>(10, w);
+    r.registers = w.kernel->registers;
+    r.completed = r.end;
     for (int i = 0; i < 3; ++i) {
         r.grid[i] = static_cast<std::int32_t>(w.grid[i]);
         r.block[i] = static_cast<std::int32_t>(w.block[i]);
     }
     r.static_shared = static_cast<std::int32_t>(w.kernel->static_shared);
     r.dynamic_shared = static_cast<std::int32_t>(w.dynamic_shared);
-    r.correlation = w.correlation;
     r.name = w.kernel->symbol;
     r.graph = w.graph;
     keep_as<rec::Kernel10>(at_least(130000), r, r.end, offsetof(rec::Kernel9, end));
 }
 
 void keep_copy(const Work& w) {
-    rec::Memcpy5 r{};
-    r.kind = 1;
+    auto r = placed<rec::Memcpy5>(1, w);
     r.source = w.source;
     r.target = w.target;
     r.flags = w.asynchronous ? 1 : 0;
     r.bytes = w.bytes;
-    r.start = w.start + m().offset;
-    r.end = w.end + m().offset;
-    r.device = w.device;
-    r.context = w.context;
-    r.stream = w.stream;
-    r.correlation = w.correlation;
     keep_as<rec::Memcpy6>(at_least(26), r, r.end, offsetof(rec::Memcpy5, end));
 }
 
 void keep_peer_copy(const Work& w) {
-    rec::MemcpyPeer4 r{};
-    r.kind = 22;
+    auto r = placed<rec::MemcpyPeer4>(22, w);
     r.source = w.source;
     r.target = w.target;
     r.flags = 1;
     r.bytes = w.bytes;
-    r.start = w.start + m().offset;
-    r.end = w.end + m().offset;
-    r.device = w.device;
-    r.context = w.context;
-    r.stream = w.stream;
-    r.correlation = w.correlation;
     keep(r, r.end, offsetof(rec::MemcpyPeer4, end));
 }
 
 void keep_fill(const Work& w) {
-    rec::Memset4 r{};
-    r.kind = 2;
+    auto r = placed<rec::Memset4>(2, w);
     r.bytes = w.bytes;
-    r.start = w.start + m().offset;
-    r.end = w.end + m().offset;
-    r.device = w.device;
-    r.context = w.context;
-    r.stream = w.stream;
-    r.correlation = w.correlation;
     r.flags = 1;
     r.memory = w.target;
     keep(r, r.end, offsetof(rec::Memset4, end));
 }
 
 void keep_graph(const Work& w) {
-    rec::GraphTrace1 r{};
-    r.kind = 51;
-    r.correlation = w.correlation;
-    r.start = w.start + m().offset;
-    r.end = w.end + m().offset;
-    r.device = w.device;
+    auto r = placed<rec::GraphTrace1>(51, w);
     r.graph = w.graph;
-    r.context = w.context;
-    r.stream = w.stream;
     keep_as<rec::GraphTrace2>(at_least(130000), r, r.end, offsetof(rec::GraphTrace1, end));
 }
 
