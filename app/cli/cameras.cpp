@@ -191,9 +191,7 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d ori
             item.is_object() ? read_lens(item, named.camera) : "it is not an object";
         if (wrong.empty()) wrong = read_pose(item, named.camera);
         if (wrong.empty() && (!named.camera.valid() || !is_rotation(named.camera.rotation)))
-            wrong =
-                "not a valid camera (focal lengths positive, rotation orthonormal, all "
-                "finite)";
+            wrong = "not a valid camera (focal lengths positive, rotation orthonormal, all finite)";
         if (!wrong.empty())
             return fail(ErrorKind::malformed, path, fmt::format("camera {}: {}", out.size(), wrong),
                         "docs/cli.md has the format");

@@ -71,8 +71,8 @@ Result<void> mark(S state, const std::optional<std::optional<std::uint64_t>>& ro
 std::string tsv_line(const PixelEntry& e) {
     const Vec3d added = e.contribution();
     return fmt::format(
-        "{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t"
-        "{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\n",
+        "{}\t{}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:"
+        ".9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\t{:.9g}\n",
         e.row, kPixelFateNames[static_cast<std::size_t>(e.fate)], e.depth, e.opacity, e.alpha,
         e.before, e.weight, e.color.x, e.color.y, e.color.z, added.x, added.y, added.z, e.running.x,
         e.running.y, e.running.z, e.v_alpha, e.share);
@@ -80,9 +80,9 @@ std::string tsv_line(const PixelEntry& e) {
 Result<void> copy(S state, std::optional<std::uint64_t> row) {
     GS_TRY(const PixelAnswer* answer, answered(state));
     std::string lines =
-        "row\tfate\tdepth\topacity\talpha\ttransmittance\tweight\tred\tgreen\tblue\t"
-        "added_red\tadded_green\tadded_blue\trunning_red\trunning_green\trunning_blue\t"
-        "loss_by_alpha\tgradient_share\n";
+        "row\tfate\tdepth\topacity\talpha\ttransmittance\tweight\tred\tgreen\tblue\tadded_"
+        "red\tadded_green\tadded_blue\trunning_red\trunning_green\trunning_blue\tloss_by_"
+        "alpha\tgradient_share\n";
     if (row) {
         GS_TRY(const PixelEntry* entry, entry_of(*answer, *row));
         lines += tsv_line(*entry);

@@ -1,5 +1,4 @@
-// Commands for the viewport's lens, its up direction, its clipping, and the sides it
-// looks from.
+// Commands for the viewport's lens, its up direction, its clipping, and the sides it looks from.
 #include <algorithm>
 #include <array>
 #include <cmath>

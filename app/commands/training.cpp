@@ -171,8 +171,7 @@ const CommandRow kRows[] = {
     {"timelapse.play",      "Play the time lapse",          "",
      "Play the time lapse from the shown picture, or stop.", lapse_play, toggle()},
     {"train.profile-steps", "Profile steps",                "",
-     "Mark these training steps for nsys and ncu "
-     "(--capture-range=cudaProfilerApi).",
+     "Mark these training steps for nsys and ncu (--capture-range=cudaProfilerApi).",
      profile_steps, whole("FIRST", 1, kMostSteps), optional(whole("LAST", 1, kMostSteps))},
     {"limits.measure",      "Measure the machine's limits", "Training 4",
      "Measure this machine's peak rates for the Limits view of Stages; takes a second, while "

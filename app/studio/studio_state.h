@@ -106,8 +106,7 @@ struct StudioState : Published {
     void follow_speed();
     void add_notice(bool error, const std::string& text, std::vector<std::string> lines = {},
                     bool warning = false);
-    /// Removes expired notices; true if there were any. Errors and details stay
-    /// longer.
+    /// Removes expired notices; true if there were any. Errors and details stay longer.
     bool drop_old_notices();
 };
 

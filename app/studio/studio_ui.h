@@ -36,8 +36,7 @@ class StudioUi {
     bool wants_next_frame() const;
     /// True while visible panels, or the pictures in them, are incomplete.
     bool working() const;
-    /// False when the viewport's panel is hidden or behind another one: its picture is not
-    /// visible.
+    /// False when the viewport's panel is hidden or behind another one: its picture is not visible.
     bool viewport_visible() const;
     /// The small pictures of photos that the last frame needed.
     SheetRequest wanted_sheet() const;
@@ -53,8 +52,7 @@ class StudioUi {
     void full_screen(std::optional<bool> on);
     /// Lets the Notes panel ask for a text for the point under the mouse.
     Result<void> begin_note();
-    /// The timeline's selected span or time range as a note without a text; nothing: no
-    /// selection.
+    /// The timeline's selected span or time range as a note without a text; nothing: no selection.
     std::optional<Note> selected_stretch(const TraceStore& trace) const;
     /// Maximises the panel's region, or restores all; without a name, the one under the
     /// mouse. usage: no such visible panel.

@@ -35,7 +35,8 @@ constexpr std::uint64_t kSilence =
     2000 * kMillisecond;  // clients that have not asked by then are dropped
 constexpr std::uint64_t kFarewell =
     2000 * kMillisecond;  // stop_endpoint() waits no longer for a tick under way
-constexpr std::uint64_t kWelcome = 2000 * kMillisecond;  // nor start_endpoint() for the thread
+constexpr std::uint64_t kExpected = 2000 * kMillisecond;  // a daemon connects within
+constexpr std::uint64_t kWelcome = 2000 * kMillisecond;   // nor start_endpoint() for the thread
 
 struct Client {
     OwnedDescriptor fd;
@@ -60,6 +61,7 @@ struct Endpoint {
     bool asked = false;        // by kArmVariable: the host may have begun to record by itself
     bool always = false;       // and there is no collector whose connection would be the lease
     bool armed = false;
+    std::uint64_t expected_until = 0;  // it records for a daemon that has not connected yet
     std::uint64_t budget_ppm = 0, budgets = 0;
     pid_t pid = 0;
     pthread_t thread{};
@@ -135,7 +137,8 @@ Reply refusal(const char* why) {
 // Arming is at once, disarming waits for a tick: a client that asks for both in turn, all the time,
 // moves little.
 void settle_arming(bool may_disarm = false) {
-    const bool wanted = endpoint.always || leases() > 0;
+    if (leases() > 0) endpoint.expected_until = 0;
+    const bool wanted = endpoint.always || leases() > 0 || monotonic_ns() < endpoint.expected_until;
     if (wanted == endpoint.armed || !(wanted || may_disarm)) return;
     endpoint.armed = wanted;
     endpoint.host->set_armed(wanted);
@@ -365,6 +368,7 @@ bool begin() {
     const bool open = endpoint.socket.open(endpoint.pid, endpoint.role, kClients,
                                            !endpoint.own_table, endpoint.why);
     if (ring_fd() >= 0) report_to_collector();
+    if (open && is_watched()) endpoint.expected_until = monotonic_ns() + kExpected;
     settle_arming();
     return open || endpoint.clients[0].fd.is_open();
 }
@@ -419,6 +423,7 @@ void describe(const char* role, Host* host, bool (*prepare)() noexcept) {
     endpoint.asked = arm != nullptr && std::strcmp(arm, "1") == 0;
     endpoint.always = endpoint.asked && !named;
     endpoint.armed = endpoint.own_table = false;
+    endpoint.expected_until = 0;
     endpoint.budget_ppm = endpoint.budgets = 0;
     endpoint.stop.store(false, std::memory_order_relaxed);
     endpoint.start.store(Start::under_way, std::memory_order_relaxed);

@@ -1,6 +1,7 @@
 #include "base/record/local_socket.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -98,6 +99,25 @@ bool runtime_directory_path(char* out, std::size_t capacity) noexcept {
         length =
             std::snprintf(out, capacity, "/tmp/gausscope-%u", static_cast<unsigned>(::geteuid()));
     return length > 0 && static_cast<std::size_t>(length) < capacity;
+}
+
+bool watched_path(char* out, std::size_t capacity) noexcept {
+    char folder[512];
+    const char* shared = shared_directory();
+    if (shared == nullptr && !runtime_directory_path(folder, sizeof folder)) return false;
+    const int length =
+        std::snprintf(out, capacity, "%s/%s", shared != nullptr ? shared : folder, kWatchedName);
+    return length > 0 && static_cast<std::size_t>(length) < capacity;
+}
+
+bool is_watched() noexcept {
+    char path[560];
+    if (!watched_path(path, sizeof path)) return false;
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) return false;
+    const bool locked = ::flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(fd);
+    return locked;
 }
 
 int open_private_directory(const char* path, bool create, char* why) noexcept {

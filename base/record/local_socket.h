@@ -21,6 +21,11 @@ bool runtime_directory_path(char* out, std::size_t capacity) noexcept;
 /// The directory for all users, null: there is none.
 const char* shared_directory() noexcept;
 
+/// The path of kWatchedName; false when that is too short for it.
+bool watched_path(char* out, std::size_t capacity) noexcept;
+/// A daemon holds its lock.
+bool is_watched() noexcept;
+
 /// Opens `path` (O_PATH) after making it (0700) when `create` and it is missing. -1: it cannot be
 /// had, or it is not safe (a link, somebody else's, open to others), and `why` says so. Root may
 /// use the directory of any one user.

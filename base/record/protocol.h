@@ -22,6 +22,9 @@
 //              dies: recording is on while there is a lease, or GAUSSCOPE_ARM=1 says always.
 //              Where a collector is named, too, GAUSSCOPE_ARM=1 says from the first moment on, and
 //              the connection to the collector is a lease from then on
+//   watched    `gausscope serve` holds a lock on the file serve.watching of the directory (of the
+//   one for all users, where there is one): a process that starts meanwhile records from its first
+//              moment on, for as long as the daemon takes to find it, two seconds at most
 //   budget     held as a lease is: that of the client that set one last counts, and goes with it
 //
 // The memfd that is handed out is sealed against writing by anyone but the mapping the producer
@@ -37,6 +40,7 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr const char* kDirectoryVariable = "GAUSSCOPE_RUNTIME_DIR";
 inline constexpr const char* kCollectorVariable = "GAUSSCOPE_COLLECTOR";
 inline constexpr const char* kArmVariable = "GAUSSCOPE_ARM";
+inline constexpr const char* kWatchedName = "serve.watching";
 
 enum class Op : std::uint32_t {
     hello = 1,       ///< Reply carries the ring's memfd

@@ -201,8 +201,7 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     if (ImGui::Button(set.c_str()))
         commands.push("train.set", {"max_gaussians", std::to_string(fits)});
     tooltip(
-        "train.set max_gaussians; smaller photos (--downscale) and a lower sh_degree also "
-        "help");
+        "train.set max_gaussians; smaller photos (--downscale) and a lower sh_degree also help");
 }
 
 void DoctorPanel::draw(const Snapshot& snapshot, Commands& commands) {

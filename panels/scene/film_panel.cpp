@@ -259,8 +259,7 @@ void FilmPanel::draw(const Snapshot& snapshot, Commands& commands) {
         dragged_.reset();
         return empty_note(
             "Press K to add a key at the current camera, or choose a preset for a whole path "
-            "around "
-            "the target.");
+            "around the target.");
     }
     draw_timeline(film, commands);
     dim_text(fitted(words_of(film), ImGui::GetContentRegionAvail().x));

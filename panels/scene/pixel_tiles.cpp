@@ -108,8 +108,7 @@ void draw_tile(const PixelAnswer& answer, const Snapshot& snapshot, Commands& co
     dim_text(fmt::format("{} pairs evaluated, {} blended, {} wasted", whole(tile.evaluated),
                          whole(tile.blended), format_share(tile.wasted_share())));
     tooltip(
-        "(Pixel, Gaussian) pairs up to where each pixel ends; wasted: pairs that changed "
-        "nothing");
+        "(Pixel, Gaussian) pairs up to where each pixel ends; wasted: pairs that changed nothing");
     dim_text(fmt::format("pixels go {} to {} deep, median {}; {} of {} end early",
                          whole(stops.front()), whole(stops.back()), whole(stops[stops.size() / 2]),
                          ended, stops.size()));

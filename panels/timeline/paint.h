@@ -48,8 +48,7 @@ struct SpanBlock {
         1;  ///< share of the block's time that spans take; where many: measured on some of them
 };
 
-/// The share of a block's recorded time that spans take: a pause of recording is not idle
-/// time.
+/// The share of a block's recorded time that spans take: a pause of recording is not idle time.
 float recorded_share(const SpanBlock& block, std::span<const Interval> unrecorded);
 
 /// The grid step of merged spans: the power of two at or above a pixel's time.

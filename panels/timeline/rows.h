@@ -49,8 +49,7 @@ class TimelineRows {
     /// Rows of CUDA calls, of sampled call stacks, and of counters.
     void show_kinds(bool calls, bool samples, bool counters);
 
-    /// Unfolds and clears the filter if needed to show a track; false when it is
-    /// hidden.
+    /// Unfolds and clears the filter if needed to show a track; false when it is hidden.
     bool reveal(const TraceStore& trace, std::uint32_t track);
 
   private:
@@ -82,8 +81,7 @@ class TimelineRows {
     bool calls_ = true, samples_ = true, counters_ = true, changed_ = true;
 };
 
-/// The track that launched a stream's newest work: of kind thread or api; kNoTrack:
-/// unknown.
+/// The track that launched a stream's newest work: of kind thread or api; kNoTrack: unknown.
 std::uint32_t feeder_of(const TraceTrack& stream);
 
 }  // namespace gs

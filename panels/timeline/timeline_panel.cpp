@@ -102,8 +102,7 @@ void TimelinePanel::draw_controls(const Snapshot& snapshot, const TraceStore& tr
     if (ImGui::Button("Measure")) measure_.on = !measure_.on;
     if (was) ImGui::PopStyleColor();
     tooltip(
-        "Drag to select a time range and see its length and contents (M, or drag with "
-        "Shift). "
+        "Drag to select a time range and see its length and contents (M, or drag with Shift). "
         "Statistics, flame graph, find and compare then use it; Esc clears it");
     ImGui::SameLine();
     rows_.draw_choices();

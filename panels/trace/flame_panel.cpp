@@ -29,10 +29,8 @@ void FlamePanel::draw_controls(const TraceStore& trace) {
     if (ImGui::Combo("##side", &chosen, "Host threads\0GPU by range\0Call stacks\0"))
         choice.side = static_cast<CallSide>(chosen);
     tooltip(
-        "Time of host threads; of the GPU, under the ranges that launched the work; or "
-        "of "
-        "the functions that threads were sampled in (record --stacks), under the ranges around "
-        "them");
+        "Time of host threads; of the GPU, under the ranges that launched the work; or of the "
+        "functions that threads were sampled in (record --stacks), under the ranges around them");
     ImGui::SameLine();
     draw_thread(trace);
     ImGui::SetNextItemWidth(8 * em());

@@ -115,8 +115,7 @@ void draw_host(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
 void draw_device(const Snapshot& snapshot, const std::vector<MemoryUse>& rows) {
     const std::uint64_t total = sum_of(rows);
     const auto& whole = snapshot.device_memory;
-    // Device memory: ours by category, other use (other processes, the driver), and free
-    // memory.
+    // Device memory: ours by category, other use (other processes, the driver), and free memory.
     const std::uint64_t taken =
         whole ? whole->total_bytes - std::min(whole->free_bytes, whole->total_bytes) : 0;
     if (whole && whole->total_bytes > 0)

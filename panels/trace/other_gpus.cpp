@@ -227,8 +227,7 @@ void OtherGpus::draw_head(const PredictionState& state, Commands& commands) {
     tooltip("A training step of the same view");
     beside_if_fits("map");
     toggle_command(commands, "Map", "predict.map", state.map,
-                   "Colour the picture's tiles by their predicted blending time on "
-                   "the first GPU");
+                   "Colour the picture's tiles by their predicted blending time on the first GPU");
 }
 
 void OtherGpus::draw_what_if(const PredictionState& state, Commands& commands) {

@@ -85,9 +85,8 @@ void StagesPanel::draw_controls(std::size_t frames) {
         range.fit = true;
     }
     tooltip(
-        "One sample is a training iteration, a picture for the viewport, a frame of this "
-        "window, or every single "
-        "call");
+        "One sample is a training iteration, a picture for the viewport, a frame of this window, "
+        "or every single call");
     ImGui::SameLine();
     ImGui::SetNextItemWidth(4.2F * em());
     if (ImGui::BeginCombo("##window", fmt::format("{}", last_n).c_str())) {
@@ -96,9 +95,8 @@ void StagesPanel::draw_controls(std::size_t frames) {
         ImGui::EndCombo();
     }
     tooltip(
-        "Number of newest samples in the statistics; warm-up and samples with lost records "
-        "are ignored. "
-        "Recorded: " +
+        "Number of newest samples in the statistics; warm-up and samples with lost records are "
+        "ignored. Recorded: " +
         format_count(static_cast<double>(frames)));
     ImGui::SameLine();
     ImGui::SetNextItemWidth(4 * em());
@@ -109,8 +107,7 @@ void StagesPanel::draw_controls(std::size_t frames) {
     }
     tooltip(
         "Show percentiles, share, count, age and history of this; the two columns of means are "
-        "always there. GPU "
-        "time is the work that a sample launched, even if it ran later");
+        "always there. GPU time is the work that a sample launched, even if it ran later");
 }
 
 void StagesPanel::draw_stage(const Row& row) const {
@@ -341,8 +338,7 @@ std::string StagesPanel::empty_text(const TraceStore& trace, const TraceEntry* o
     const std::size_t measured = trace.frames().history(scope).size();
     if (measured > 0)
         return fmt::format(
-            "{} measured, all warm-up or with lost records: statistics begin with "
-            "the next ones",
+            "{} measured, all warm-up or with lost records: statistics begin with the next ones",
             format_count(static_cast<double>(measured)));
     if (other != nullptr) return "No samples of this kind in " + other->name;
     if (scope != StatScope::iteration) return "No frames measured yet";

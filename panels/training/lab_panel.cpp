@@ -212,9 +212,7 @@ void LabPanel::draw_plot(const LabState& lab) {
             if (ImGui::Selectable(name.c_str(), name == scene)) scene = name;
         ImGui::EndCombo();
     }
-    tooltip(
-        "The scene whose runs are drawn: PSNR values of different scenes are not "
-        "comparable");
+    tooltip("The scene whose runs are drawn: PSNR values of different scenes are not comparable");
     ImGui::SameLine();
     if (mode_button("Gaussians", !over_time, "Quality against the number of Gaussians"))
         over_time = false;

@@ -137,9 +137,7 @@ void draw_clip(const Snapshot& snapshot, Commands& commands) {
         else
             commands.push("view.clip", {"off"});
     }
-    tooltip(
-        "Draw only Gaussians with centres in a box; training and scores ignore "
-        "it");
+    tooltip("Draw only Gaussians with centres in a box; training and scores ignore it");
     if (!snapshot.view.clip) return;
     ImGui::SameLine();
     if (ImGui::SmallButton("Fit")) commands.push("view.clip.fit");

@@ -13,12 +13,10 @@ bool has_map(const ViewFrame& frame);
 /// The map's value at a pixel; NaN if there is none.
 double map_value(const ViewFrame& frame, int x, int y);
 /// The frame's pixel (x, y) in words: value and unit of a map, or the colour; the same for the
-/// compared scene. `read`: that pixel's colour if the frame's picture is in device
-/// memory.
+/// compared scene. `read`: that pixel's colour if the frame's picture is in device memory.
 std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& read = {});
 
-/// Size, step, cost, score. When two scenes are compared, the score comes first, as space is
-/// short.
+/// Size, step, cost, score. When two scenes are compared, the score comes first, as space is short.
 std::vector<std::string> facts_of(const ViewFrame& frame);
 /// What the picture hides, in words.
 std::vector<std::string> what_is_cut(const ViewFrame& frame);

@@ -50,8 +50,7 @@ struct Theme {
     std::vector<std::pair<std::string, ImU32>> interface;  ///< ImGui's, by its own names
 };
 const Theme& theme();
-/// Merges the files, later ones over earlier ones; an invalid line is reported and
-/// skipped.
+/// Merges the files, later ones over earlier ones; an invalid line is reported and skipped.
 Theme read_theme(std::span<const Asset> files);
 
 /// The stage's colour in tables, timeline and plots: neighbours differ in lightness, groups in hue

@@ -110,8 +110,7 @@ void add_ranges(const TraceStore& store, const Rows& rows, Stretch stretch, Brea
 
 void add_stream(const TraceStore& store, const TraceTrack& track, Stretch stretch, Breakdown& out) {
     const auto stage_of = [&](std::uint32_t name) { return store.names().gpu_stage(name); };
-    // Rows of a stream recorded by CUPTI hold work beside work; else stages are nested in
-    // stages.
+    // Rows of a stream recorded by CUPTI hold work beside work; else stages are nested in stages.
     const bool told = track.described();
     if (!told)
         for_each_self_time<Stage>(

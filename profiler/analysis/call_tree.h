@@ -1,8 +1,7 @@
 // CallTree: where the time went, by call path: every way from an outermost span inwards is one
 // node, whichever thread or moment it was on. For GPU work the path is the ranges it was launched
 // in, then its own name; for sampled call stacks the ranges around them, then functions. The flame
-// graph draws it; filled piece by piece by a SpanWalk. Free of
-// ImGui.
+// graph draws it; filled piece by piece by a SpanWalk. Free of ImGui.
 #pragma once
 
 #include <cstdint>

@@ -76,8 +76,7 @@ std::string comparison_text(const Comparison& c) {
     if (c.rows[0].matched)
         out += fmt::format(
             "  {} iterations have the same number on both sides and are compared in pairs: B - A "
-            "is "
-            "the middle of their differences, not the difference of the medians\n",
+            "is the middle of their differences, not the difference of the medians\n",
             c.matched.size());
     out += fmt::format("  {:<30} {:<8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>21} {:>8}  {}\n",
                        "ms per iteration", "", "A p50", "A p95", "B p50", "B p95", "B - A",

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,6 +14,7 @@
 
 #include "base/log.h"
 #include "base/record/clock.h"
+#include "base/record/local_socket.h"
 #include "base/record/process.h"
 #include "base/try.h"
 
@@ -55,6 +57,16 @@ bool short_of_descriptors() {
     return false;
 }
 
+/// Locks kWatchedName for this process and others that watch; where that is not possible the first
+/// moments of programs are missing.
+Descriptor announce() {
+    char path[560];
+    if (!watched_path(path, sizeof path)) return Descriptor();
+    Descriptor out(::open(path, O_RDONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0644));
+    if (out) ::flock(out.get(), LOCK_SH | LOCK_NB);
+    return out;
+}
+
 }  // namespace
 
 void raise_file_limit() {
@@ -76,6 +88,7 @@ Result<Discovery> Discovery::start(const DiscoveryOptions& options) {
         if (out.watch_)
             ::inotify_add_watch(out.watch_.get(), folder.c_str(), IN_MOVED_TO | IN_CREATE);
     }
+    if (options.announce) out.announced_ = announce();
     return out;
 }
 

@@ -19,8 +19,9 @@ namespace gs::service {
 
 /// Of all that have a socket those that pass every filter that is set, never this process.
 struct DiscoveryOptions {
-    bool discover = true;               ///< false: only those that connect by themselves
-    bool accept = false;                ///< a collector socket for new processes (collector_path())
+    bool discover = true;   ///< false: only those that connect by themselves
+    bool accept = false;    ///< a collector socket for new processes (collector_path())
+    bool announce = false;  ///< programs that start from now on record until they are found
     std::vector<std::uint32_t> pids{};  ///< empty: any
     std::uint32_t ancestor = 0;         ///< only this process and those it started, 0: any
     std::string role{};                 ///< "own" or "nvtx"; empty: both
@@ -70,7 +71,8 @@ class Discovery {
     DiscoveryOptions options_;
     std::optional<CollectorSocket> arrivals_;
     fs::path collector_path_;
-    Descriptor watch_;  // of the directory
+    Descriptor announced_;  // the lock on kWatchedName
+    Descriptor watch_;      // of the directory
     std::int64_t last_search_ns_ = 0;
     fs::path own_socket_;                  // this process\'s, once it was met
     std::vector<Connection> greeting_;     // asked for their rings, and have not answered yet

@@ -107,11 +107,10 @@ Result<void> History::add(const Subject& subject, std::span<const Entry> entries
 Result<std::vector<Series>> History::read(const Query& q) const {
     Statement rows(database_,
                    "SELECT s.source, s.job, s.config, s.host, s.metric, s.unit, p.time_s, "
-                   "p.revision, p.count, p.p05, p.p25, p.p50, p.p75, p.p95, s.id "
-                   "FROM series s JOIN point p ON p.series = s.id WHERE p.time_s >= ?1 "
-                   "AND (?2 = '' OR s.job = ?2) AND (?3 = '' OR s.metric = ?3) "
-                   "AND (?4 = '' OR s.source = ?4) "
-                   "ORDER BY s.source, s.job, s.config, s.host, s.id, p.time_s",
+                   "p.revision, p.count, p.p05, p.p25, p.p50, p.p75, p.p95, s.id FROM series s "
+                   "JOIN point p ON p.series = s.id WHERE p.time_s >= ?1 AND (?2 = '' OR s.job = "
+                   "?2) AND (?3 = '' OR s.metric = ?3) AND (?4 = '' OR s.source = ?4) ORDER BY "
+                   "s.source, s.job, s.config, s.host, s.id, p.time_s",
                    {q.since_s, q.job, q.metric, q.source});
     std::vector<Series> out;
     std::int64_t series = 0;
@@ -140,11 +139,10 @@ Result<void> History::thin(std::int64_t now_s) {
         (now_s - kDays) / 3600 * 3600);
     // Sums over each hour of what is not on its first minute, merged into the first minute's.
     const std::string by_hour = fmt::format(
-        "INSERT INTO point SELECT series, time_s / 3600 * 3600, revision, "
-        "sum(count), sum(p05 * count) / sum(count), sum(p25 * count) / sum(count), "
-        "sum(p50 * count) / sum(count), sum(p75 * count) / sum(count), sum(p95 * count) / "
-        "sum(count) FROM point WHERE {} GROUP BY series, time_s / 3600, revision {}; DELETE FROM "
-        "point WHERE {}",
+        "INSERT INTO point SELECT series, time_s / 3600 * 3600, revision, sum(count), sum(p05 * "
+        "count) / sum(count), sum(p25 * count) / sum(count), sum(p50 * count) / sum(count), "
+        "sum(p75 * count) / sum(count), sum(p95 * count) / sum(count) FROM point WHERE {} GROUP BY "
+        "series, time_s / 3600, revision {}; DELETE FROM point WHERE {}",
         old, kMerge, old);
     return database_.transact([&] { return database_.run(by_hour); });
 }

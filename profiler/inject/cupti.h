@@ -58,8 +58,7 @@ void tick() noexcept;
 /// The driver is being initialised by the calling thread (InitializeInjection), before anything
 /// else of this is called: from inside cuInit() the driver must not be asked whether it is there.
 void driver_begins() noexcept;
-/// The same, once the library has started: takes CUPTI now
-/// when armed, so that no kernel is missed.
+/// The same, once the library has started: takes CUPTI now when armed, so that no kernel is missed.
 void cuda_appeared() noexcept;
 
 /// At exit, after the endpoint's thread has ended: forced flush, then nothing more. CUPTI is not

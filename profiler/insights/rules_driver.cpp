@@ -61,8 +61,7 @@ Answer clocks(const Subject& s) {
     i.text += ".";
     i.advice =
         "Power cap: nvidia-smi -q -d POWER, -pl raises it where allowed. Heat: airflow. Clocks set "
-        "by hand: nvidia-smi "
-        "-rgc. Until then compare runs in cycles, not in seconds.";
+        "by hand: nvidia-smi -rgc. Until then compare runs in cycles, not in seconds.";
     const auto slowest = std::min_element(
         points.begin(), points.end(),
         [](const CounterPoint& a, const CounterPoint& b) { return a.value < b.value; });

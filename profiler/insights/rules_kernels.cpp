@@ -117,8 +117,7 @@ const char* occupancy_advice(OccupancyLimit limit) {
                    "alive at once, or half of the block's threads doing twice the work.";
         case OccupancyLimit::shared_memory:
             return "Shared memory is the limit: smaller tiles, half precision, or more of the "
-                   "carve-out for shared "
-                   "memory (cudaFuncAttributePreferredSharedMemoryCarveout).";
+                   "carve-out for shared memory (cudaFuncAttributePreferredSharedMemoryCarveout).";
         case OccupancyLimit::blocks:
             return "Blocks are too small: a multiprocessor holds a limited number of them. Use 128 "
                    "to 256 threads a block.";

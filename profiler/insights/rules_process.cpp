@@ -162,8 +162,7 @@ Answer stragglers(const Subject& s) {
     i.advice = on_gpu ? "Its GPU is slower or has more work: clocks and heat (R12), another GPU "
                         "model, an uneven split of the batch or of the splats."
                       : "Its host is slower: data loading, other processes on its cores, NUMA "
-                        "placement, logging or "
-                        "checkpoints on this rank only.";
+                        "placement, logging or checkpoints on this rank only.";
     i.evidence.push_back({mine->track, 0, mine->slowest.begin_ns, mine->slowest.end_ns,
                           fmt::format("iteration {}, {:.2f} ms", mine->slowest.number,
                                       mine->slowest.milliseconds())});

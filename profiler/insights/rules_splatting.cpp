@@ -153,10 +153,8 @@ Answer backward_blending(const Subject& s) {
         fmt::format("{:.2f} ms backwards, {:.2f} ms forwards per iteration.", backward, forward);
     i.advice =
         "Mostly atomics: add gradients up in the warp or the block before they go to memory, one "
-        "thread per Gaussian "
-        "and "
-        "bucket instead of per pixel, keep the forward pass's contribution masks to skip what did "
-        "not blend.";
+        "thread per Gaussian and bucket instead of per pixel, keep the forward pass's contribution "
+        "masks to skip what did not blend.";
     i.evidence = stage_evidence(s, Stage::blend_backward);
     return {{std::move(i)}, {}};
 }

@@ -95,12 +95,9 @@ Answer sync_stalls(const Subject& s) {
         i.text += fmt::format(" {:.1f} copies an iteration bring {} bytes or less to the host.",
                               scalars, kScalarBytes);
     i.advice = scalars >= 0.5 ? "Small copies to the host are .item(), .cpu(), float(loss), "
-                                "nonzero() or boolean indexing: keep the "
-                                "value "
-                                "on the GPU, fetch it every n-th iteration, or copy it with "
-                                "non_blocking=True into pinned memory and "
-                                "read "
-                                "it an iteration later."
+                                "nonzero() or boolean indexing: keep the value on the GPU, fetch "
+                                "it every n-th iteration, or copy it with non_blocking=True into "
+                                "pinned memory and read it an iteration later."
                               : "Drop cudaDeviceSynchronize and torch.cuda.synchronize() from the "
                                 "loop, wait for events instead of "
                                 "streams, and read results an iteration later.";
@@ -269,12 +266,9 @@ Answer allocator_churn(const Subject& s) {
                   : ".";
     i.advice =
         "cudaFree waits for the whole device. Allocate once and reuse: grow buffers by high-water "
-        "mark, use the "
-        "caching "
-        "allocator (no empty_cache() in the loop; PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True "
-        "where sizes vary), "
-        "or "
-        "cudaMallocAsync with a release threshold.";
+        "mark, use the caching allocator (no empty_cache() in the loop; "
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes vary), or cudaMallocAsync "
+        "with a release threshold.";
     for (const Call* c :
          worst_of(s.calls, counts, [](const Call& c) { return c.span->length_ns(); }))
         i.evidence.push_back(s.evidence(

@@ -53,8 +53,7 @@ Result<GpuDevice> parse_gpu_device(const std::string& id, const std::string& tex
 Result<std::map<std::string, GpuArchitecture>> parse_gpu_architectures(const std::string& text,
                                                                        const std::string& origin);
 
-/// All of them, the user's among them, by id. A wrong user file is reported and left
-/// out.
+/// All of them, the user's among them, by id. A wrong user file is reported and left out.
 std::vector<GpuDevice> gpu_devices();
 /// "h200,rtx4090", also "H200, RTX4090", each once however often it is named; or "all". Errors
 /// (usage): one that is not there, with the names of those that are.

@@ -259,14 +259,13 @@ void add_folds(const Capture& capture, Findings& out) {
         counted(f.count, "view", f.count == 1 ? "has" : "have"),
         100 * share / static_cast<double>(f.count), worst->radius_px);
     f.consequence = "these pixels are ignored in training and in scores";
-    f.advice = corners ? "nothing, if photos are black there"
-               : worst->sign_helps
-                   ? fmt::format(
-                         "check the sign of k1: it is {:g}, and with {:g} every pixel has a "
-                         "ray",
-                         camera->distortion[0], -camera->distortion[0])
-                   : fmt::format("check the lens's coefficients (k1 = {:g}), or crop the photos",
-                                 camera->distortion[0]);
+    f.advice =
+        corners ? "nothing, if photos are black there"
+        : worst->sign_helps
+            ? fmt::format("check the sign of k1: it is {:g}, and with {:g} every pixel has a ray",
+                          camera->distortion[0], -camera->distortion[0])
+            : fmt::format("check the lens's coefficients (k1 = {:g}), or crop the photos",
+                          camera->distortion[0]);
     out.push_back(std::move(f));
 }
 

@@ -1,5 +1,4 @@
-// Fixing: repeated until nothing is left, because removals change the box that sizes are
-// judged by.
+// Fixing: repeated until nothing is left, because removals change the box that sizes are judged by.
 #include <fmt/format.h>
 
 #include <algorithm>

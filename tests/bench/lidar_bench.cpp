@@ -112,10 +112,9 @@ int run(std::size_t gaussians, int threads) {
             worst = std::max(
                 worst, std::abs(static_cast<double>(image.alpha[which[k]]) - picture.alpha[k]));
     fmt::print(
-        "{} Gaussians, {} beams, {} threads: tiles {:.1f} ms once ({} tiles, {:.1f} MB), "
-        "sweep {:.1f} ms ({:.1f} CPU-ms), backward {:.1f} CPU-ms, {} visible, {} pairs with tiles, "
-        "worst alpha of {} beams "
-        "{:.1e}\n",
+        "{} Gaussians, {} beams, {} threads: tiles {:.1f} ms once ({} tiles, {:.1f} MB), sweep "
+        "{:.1f} ms ({:.1f} CPU-ms), backward {:.1f} CPU-ms, {} visible, {} pairs with tiles, worst "
+        "alpha of {} beams {:.1e}\n",
         model.count, rays.size(), thread_count(), tile_ms, tiles.tiles().size(),
         1e-6 * static_cast<double>(tiles.bytes()), best, cpu, back, image.visible, image.pairs,
         which.size(), worst);

@@ -69,8 +69,7 @@ std::vector<Camera> run(const Capture& given, const Wanted& wanted, const PoseNo
         fmt::print("  {} {:.4f} deg {:.4f} %", what, e.degrees, 100 * e.move / extent);
     };
     fmt::print(
-        "{:7} training {:.2f} dB, held out {:.2f} dB, aligned {:.2f} dB, {} Gaussians, "
-        "{:.0f} s\n",
+        "{:7} training {:.2f} dB, held out {:.2f} dB, aligned {:.2f} dB, {} Gaussians, {:.0f} s\n",
         wanted.name, trainer.evaluate(training).psnr,
         trainer.evaluate(given.view_indices(true)).psnr, aligned_psnr(trainer),
         trainer.gaussian_count(), trained.seconds);

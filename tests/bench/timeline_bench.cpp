@@ -75,8 +75,7 @@ class Bench {
         const Search a = search(statistics), b = search(find), c = search(flame);
         fmt::print(
             "| {} | {:.1f} | {:.2f} / {:.2f} | {:.2f} / {:.2f} | {:.2f} / {:.2f} | {:.0f}, {:.1f} "
-            "| {:.0f}, {:.1f} | "
-            "{:.0f}, {:.1f} |\n",
+            "| {:.0f}, {:.1f} | {:.0f}, {:.1f} |\n",
             store_.span_count(), first, all.median, all.most, close.median, close.most,
             moving.median, moving.most, a.all_ms, a.longest_ms, b.all_ms, b.longest_ms, c.all_ms,
             c.longest_ms);
@@ -141,8 +140,7 @@ int main(int count, char** words) {
                gs::test::kFrames);
     fmt::print(
         "| events | first frame | all in view | 2 ms in view | panning through half | statistics: "
-        "all, longest frame "
-        "| find: all, longest frame | flame graph: all, longest frame "
+        "all, longest frame | find: all, longest frame | flame graph: all, longest frame "
         "|\n|---|---|---|---|---|---|---|---|\n");
     for (double spans = 1e4; spans <= most * 1.001; spans *= 10)
         gs::test::Bench(static_cast<std::size_t>(spans)).run();

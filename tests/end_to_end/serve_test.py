@@ -102,7 +102,7 @@ class Node(unittest.TestCase):
         return subprocess.run([GAUSSCOPE, *arguments], env=self.environment, check=True, capture_output=True, text=True)
 
     def start(self, *command, **options):
-        process = subprocess.Popen(command, env=self.environment, text=True, **options)
+        process = subprocess.Popen(command, text=True, **{"env": self.environment, **options})
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
         return process
@@ -122,18 +122,14 @@ class Node(unittest.TestCase):
 
     def rank(self, number, of, place):
         """A foreign program that iterates. Its first input line makes it stay in `place`, the second continue, the third end."""
-        environment = dict(self.environment, RANK=str(number), WORLD_SIZE=str(of),
-                           NVTX_INJECTION64_PATH=os.environ["GAUSSCOPE_INJECT_LIBRARY"])
-        process = subprocess.Popen([os.environ["GAUSSCOPE_NVTX_PROGRAM"], "hangs", place], env=environment, text=True,
-                                   stdin=subprocess.PIPE)
-        self.addCleanup(process.wait)
-        self.addCleanup(process.kill)
-        self.addCleanup(process.stdin.close)
+        process = self.nvtx_program("hangs", place, RANK=str(number), WORLD_SIZE=str(of))
+        process.tell = lambda: (process.stdin.write("\n"), process.stdin.flush())
+        return process
 
-        def tell():
-            process.stdin.write("\n")
-            process.stdin.flush()
-        process.tell = tell
+    def nvtx_program(self, *arguments, **environment):
+        injected = dict(self.environment, NVTX_INJECTION64_PATH=os.environ["GAUSSCOPE_INJECT_LIBRARY"], **environment)
+        process = self.start(os.environ["GAUSSCOPE_NVTX_PROGRAM"], *arguments, stdin=subprocess.PIPE, env=injected)
+        self.addCleanup(process.stdin.close)
         return process
 
     def iterations(self, address):
@@ -146,6 +142,12 @@ class Node(unittest.TestCase):
 
 
 class Daemon(Node):
+    def test_the_first_range_of_a_program_that_starts_is_seen(self):
+        address = self.serve()
+        for number in range(5):
+            self.nvtx_program("everything", RANK=str(number))  # its first call is its only iteration
+        wait_until("one of each", lambda: sorted(self.iterations(address)[1].values()) == [1] * 5)
+
     def test_it_watches_a_trainer_until_it_is_killed(self):
         address = self.serve("--no-rules", "--slow-step", "0", "--before", "5", "--after", "0.5", "--history", self.path("history.db"),
                              "--on-recording", f'echo "$1" > {self.path("said")}')

@@ -395,8 +395,7 @@ TEST_F(Browser, ExportsUnderANameWithAFormat) {
     dialog.ask("export", snapshot);
     const auto draw = [&] { dialog.draw(snapshot, commands); };
     read(dialog, draw);
-    // The focused field contains the name; ".ply" is none of these formats, so nothing is
-    // written.
+    // The focused field contains the name; ".ply" is none of these formats, so nothing is written.
     ui.press(ImGuiKey_Enter, draw);
     EXPECT_TRUE(commands.take().empty());
 }

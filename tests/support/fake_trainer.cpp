@@ -51,8 +51,7 @@ constexpr mock::Kernel kRaster{
     "_ZN6gsplat35rasterize_to_pixels_3dgs_fwd_kernelILj3EfEEvjjPKT0_PS1_", 200 * us, 56, 8192};
 constexpr mock::Kernel kElementwise{
     "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_13BinaryFunctorINS0_10AddFunctorEEENS0_"
-    "5ArrayIPcLi3EEEEEviT0_"
-    "T1_",
+    "5ArrayIPcLi3EEEEEviT0_T1_",
     4 * us, 24};
 constexpr mock::Kernel kReduce{"_ZN2at6native13reduce_kernelILi512ENS0_8ReduceOpIfEEEEvT0_", 9 * us,
                                38};

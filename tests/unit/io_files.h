@@ -125,8 +125,7 @@ struct ColmapFiles {
     }
 };
 
-/// A camera-to-world matrix as text, at (0, 0, z), looking along -z (OpenGL).
-/// A line each.
+/// A camera-to-world matrix as text, at (0, 0, z), looking along -z (OpenGL). A line each.
 inline std::string joined(const std::vector<std::string>& lines) {
     std::string out;
     for (const std::string& line : lines) out += line + "\n";

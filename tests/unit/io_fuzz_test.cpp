@@ -169,8 +169,7 @@ TEST(Fuzz, TransformsJson) {
     put_png(folder / "a.png", pattern(12, 8, 4));
     const std::string whole =
         "{\"camera_model\": \"OPENCV\", \"fl_x\": 50, \"k1\": 0.01, \"w\": 12, \"h\": 8, "
-        "\"ply_file_path\": \"p.ply\", "
-        "\"frames\": [{\"file_path\": \"a.png\", "
+        "\"ply_file_path\": \"p.ply\", \"frames\": [{\"file_path\": \"a.png\", "
         "\"transform_matrix\": " +
         matrix_at(1, 2) +
         "}, {\"file_path\": \"a\", \"fl_x\": NaN, \"transform_matrix\": " + matrix_at(0, 1) + "}]}";
@@ -185,10 +184,8 @@ TEST(Fuzz, TransformsLensesAndShutters) {
     put_png(folder / "a.png", pattern(12, 8, 3));
     const std::string whole =
         "{\"camera_model\": \"FULL_OPENCV\", \"fl_x\": 50, \"k1\": 0.01, \"k6\": -0.02, \"s4\": "
-        "0.1, "
-        "\"rolling_shutter\": \"TOP_TO_BOTTOM\", \"frames\": [{\"file_path\": \"a.png\", "
-        "\"timestamp\": "
-        "1.5, \"viewmat_start\": " +
+        "0.1, \"rolling_shutter\": \"TOP_TO_BOTTOM\", \"frames\": [{\"file_path\": \"a.png\", "
+        "\"timestamp\": 1.5, \"viewmat_start\": " +
         matrix_at(1, 2) +
         ", \"pose_end_tq\": [1, 0, 2.5, 0.99, 0.1, 0, 0.01], \"transform_matrix\": " +
         matrix_at(1, 2) + "}]}";
@@ -225,8 +222,7 @@ TEST(Fuzz, PointsPly) {
                      matrix_at(1, 2) + "}]}");
     const std::string head =
         " 1.0\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\nproperty "
-        "uchar red\nproperty "
-        "uchar green\nproperty uchar blue\nend_header\n";
+        "uchar red\nproperty uchar green\nproperty uchar blue\nend_header\n";
     for (const std::string& whole :
          {"ply\nformat ascii" + head + "1 2 3 4 5 6\n7 8 9 10 11 12\n",
           "ply\nformat binary_little_endian" + head + std::string(30, '\1')})

@@ -31,8 +31,7 @@ const std::string kFocal = "\"fl_x\": 50, \"fl_y\": 51, \"cx\": 19, \"cy\": 16,"
 
 TEST(NativeLens, KeepsModelNumbersAndPhoto) {
     const std::string file =
-        "\"camera_model\": \"OPENCV\", \"k1\": -0.1, \"k2\": 0.01, \"p1\": "
-        "0.002, \"p2\": -0.001," +
+        "\"camera_model\": \"OPENCV\", \"k1\": -0.1, \"k2\": 0.01, \"p1\": 0.002, \"p2\": -0.001," +
         kFocal;
     const auto capture = load_one(file, "");
     ASSERT_TRUE(capture) << capture.error().text();
@@ -178,8 +177,7 @@ TEST(RollingShutter, TimesThatRunBackAreSaid) {
     for (const auto& [name, time] : {std::pair{"a", "1.5"}, {"b", "1.25"}, {"c", "NaN"}}) {
         put_png(folder / (std::string(name) + ".png"), pattern(8, 8, 3));
         frames += fmt::format(
-            "{}{{\"file_path\": \"{}.png\", \"timestamp\": {}, "
-            "\"transform_matrix\": {}}}",
+            "{}{{\"file_path\": \"{}.png\", \"timestamp\": {}, \"transform_matrix\": {}}}",
             frames.empty() ? "" : ",", name, time, matrix_at(1, 4));
     }
     folder.write("transforms.json", "{\"fl_x\": 9, \"frames\": [" + frames + "]}");

@@ -64,9 +64,8 @@ TEST(SplatPly, WrittenInTheOriginalColumnOrder) {
         names += text.substr(at + 15, text.find('\n', at) - at - 15) + " ";
     EXPECT_EQ(names,
               "x y z nx ny nz f_dc_0 f_dc_1 f_dc_2 f_rest_0 f_rest_1 f_rest_2 f_rest_3 f_rest_4 "
-              "f_rest_5 f_rest_6 "
-              "f_rest_7 f_rest_8 opacity "
-              "scale_0 scale_1 scale_2 rot_0 rot_1 rot_2 rot_3 ");
+              "f_rest_5 f_rest_6 f_rest_7 f_rest_8 opacity scale_0 scale_1 scale_2 rot_0 rot_1 "
+              "rot_2 rot_3 ");
     const std::size_t body = text.find("end_header\n") + 11;
     ASSERT_EQ(text.size(), body + 2 * 26 * 4);
     float row[26];
@@ -179,8 +178,7 @@ TEST(SplatPly, CutCountsAndWrongContentAreErrors) {
     EXPECT_THAT(read_splats(folder / "word.ply").error().text(), HasSubstr("not a number"));
     folder.write("points.ply",
                  "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float "
-                 "y\nproperty float "
-                 "z\nend_header\n1 2 3\n");
+                 "y\nproperty float z\nend_header\n1 2 3\n");
     EXPECT_FALSE(find_splats(folder / "points.ply")->by_content);
     EXPECT_THAT(read_splats(folder / "points.ply").error().text(),
                 HasSubstr("no property \"scale_0\""));

@@ -141,9 +141,7 @@ TEST(SplatGltf, NothingLeadsOutside) {
     const TempFolder folder;
     const auto document = [](const std::string& uri, const std::string& nodes) {
         return "{\"asset\":{\"version\":\"2.0\"},\"extensionsUsed\":[\"KHR_gaussian_splatting\"],"
-               "\"scenes\":[{"
-               "\"nodes\":[0]}],"
-               "\"nodes\":" +
+               "\"scenes\":[{\"nodes\":[0]}],\"nodes\":" +
                nodes + ",\"meshes\":[],\"buffers\":[{\"uri\":\"" + uri + "\",\"byteLength\":4}]}";
     };
     folder.write("secret.bin", "1234");

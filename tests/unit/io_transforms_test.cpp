@@ -54,14 +54,12 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
     put_png(folder / "m/b.png", constant(60, 60, {0}));
     folder.write("pc.ply",
                  "ply\nformat ascii 1.0\nelement vertex 2\nproperty double x\nproperty double "
-                 "y\nproperty double "
-                 "z\nproperty uint8 red\nproperty uint8 green\n"
+                 "y\nproperty double z\nproperty uint8 red\nproperty uint8 green\n"
                  "property uint8 blue\nend_header\n1 2 3 4 5 6\nnan 0 0 0 0 0\n");
     folder.write(
         "transforms.json",
         "{\"camera_model\": \"OPENCV\", \"applied_transform\": [[1,0,0,0],[0,0,1,0],[0,-1,0,0]], "
-        "\"ply_file_path\": "
-        "\"pc.ply\", \"frames\": [" +
+        "\"ply_file_path\": \"pc.ply\", \"frames\": [" +
             frame("images/a.png",
                   "\"fl_x\": 50, \"fl_y\": 50, \"cx\": 20, \"cy\": 15, \"w\": 40, \"h\": 30,") +
             "," +

@@ -98,8 +98,8 @@ TEST(LateReports, EveryStepHasItsOwnRow) {
     const auto text = read_text_file(path);
     ASSERT_TRUE(text);
     EXPECT_EQ(*text,
-              "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,"
-              "target,cloned,split,added,relocated,pruned,lidar_m\n"
+              "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,target,"
+              "cloned,split,added,relocated,pruned,lidar_m\n"
               "1,0.5,0.5,0.5,20,2,100,10,0,1,0,,,,,,,\n"
               "2,0.25,0.25,0.5,20,2,100,20,0,2,0,,,,,,,\n"
               "3,0.1666667,0.1666667,0.5,20,2,100,30,0,0,0,,,,,,,\n"

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "base/assets.h"
-#include "base/file.h"
 #include "profiler/predict/validation.h"
+#include "tests/unit/model_page.h"
 
 namespace gs {
 namespace {
@@ -94,20 +94,10 @@ bool says_the_same(const std::string& a, const std::string& b) {
 }
 
 TEST(MeasuredTimes, ThePageShowsThisTable) {
-    const std::string path = GAUSSCOPE_MODEL_PAGE, table = measured_table(compared());
-    constexpr std::string_view kBegin = "<!-- measured -->\n", kEnd = "<!-- end of measured -->";
-    auto page = read_text_file(path, 1u << 20);
-    ASSERT_TRUE(page.has_value());
-    const std::size_t begin = page->find(kBegin), end = page->find(kEnd);
-    ASSERT_NE(begin, std::string::npos);
-    ASSERT_NE(end, std::string::npos);
-    const std::size_t at = begin + kBegin.size();
-    if (std::getenv("GAUSSCOPE_STORE_MODEL_TABLE") != nullptr) {
-        page->replace(at, end - at, table);
-        ASSERT_TRUE(write_text_file(path, *page).has_value());
-        return;
-    }
-    std::istringstream shown(page->substr(at, end - at)), made(table);
+    const std::string table = measured_table(compared());
+    std::istringstream shown(
+        test::table_of_model_page("<!-- measured -->\n", "<!-- end of measured -->", table)),
+        made(table);
     for (std::string a, b; std::getline(made, b);) {
         ASSERT_TRUE(std::getline(shown, a)) << b;
         EXPECT_TRUE(says_the_same(a, b))

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "base/file.h"
 #include "profiler/predict/validation.h"
+#include "tests/unit/model_page.h"
 
 namespace gs {
 namespace {
@@ -105,21 +105,10 @@ TEST(PredictPublished, DamagedRowsAreTold) {
 }
 
 TEST(PredictPublished, ThePageShowsThisTable) {
-    const std::string path = GAUSSCOPE_MODEL_PAGE, table = validation_table(validation());
-    constexpr std::string_view kBegin = "<!-- validation -->\n",
-                               kEnd = "<!-- end of validation -->";
-    auto page = read_text_file(path, 1u << 20);
-    ASSERT_TRUE(page.has_value());
-    const std::size_t begin = page->find(kBegin), end = page->find(kEnd);
-    ASSERT_NE(begin, std::string::npos);
-    ASSERT_NE(end, std::string::npos);
-    const std::size_t at = begin + kBegin.size();
-    if (std::getenv("GAUSSCOPE_STORE_MODEL_TABLE") != nullptr) {
-        page->replace(at, end - at, table);
-        ASSERT_TRUE(write_text_file(path, *page).has_value());
-        return;
-    }
-    EXPECT_EQ(page->substr(at, end - at), table)
+    const std::string table = validation_table(validation());
+    EXPECT_EQ(
+        test::table_of_model_page("<!-- validation -->\n", "<!-- end of validation -->", table),
+        table)
         << "GAUSSCOPE_STORE_MODEL_TABLE=1 build/tests/test_predict writes it";
 }
 

@@ -65,47 +65,43 @@ class Nsys : public test::ForeignTraces {
     static std::string training() {
         std::string sql = kTables;
         sql += fmt::format(
-            "INSERT INTO StringIds VALUES (1,'cudaLaunchKernel_v7000'),(2,'void gemm<float>(int)'),"
-            "(3,'cudaMemcpyAsync_v3020'),(4,'trainer'),(5,'backward'),(6,'poll'),(7,'work()'),"
-            "(8,'libwork.so'),(9,'main');"
-            "INSERT INTO ThreadNames VALUES (4, 1, {0});"
-            "INSERT INTO PROCESSES VALUES ({1}, 300, 'python3');"
-            "INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1790000000000000000, '', '');"
-            "INSERT INTO TARGET_INFO_GPU VALUES (7,'NVIDIA H100',85899345920,1980000000,132,"
-            "'GPU-1',0,64,32,65536,233472,49152,9,0,52428800);"
-            "INSERT INTO NVTX_EVENTS(start,eventType,text,globalTid,domainId) VALUES (0,75,'torch',"
-            "{0},2);"
-            "INSERT INTO NVTX_EVENTS(start,eventType,text,globalTid,domainId,category) VALUES "
-            "(0,33,'compute',{0},2,5);"
-            "INSERT INTO NVTX_EVENTS(start,eventType,text,globalTid) VALUES (50,34,'a mark',{0});"
-            "INSERT INTO NVTX_EVENTS(start,end,eventType,text,globalTid) VALUES "
-            "(1000,90000000,60,'download',{2});"
-            "INSERT INTO OSRT_API(start,end,globalTid,nameId) VALUES (100,5000,{2},6);"
-            "INSERT INTO NVTX_EVENTS(start,eventType,text,globalTid) VALUES "
-            "(95000000,59,'open',{0});"
-            "INSERT INTO GPU_METRICS VALUES (1,1,1,1);",
+            "INSERT INTO StringIds VALUES (1,'cudaLaunchKernel_v7000'),(2,'void "
+            "gemm<float>(int)'),(3,'cudaMemcpyAsync_v3020'),(4,'trainer'),(5,'backward'),(6,'poll')"
+            ",(7,'work()'),(8,'libwork.so'),(9,'main');INSERT "
+            "INTO ThreadNames VALUES (4, 1, {0});INSERT INTO PROCESSES VALUES ({1}, 300, "
+            "'python3');INSERT INTO TARGET_INFO_SESSION_START_TIME VALUES (1790000000000000000, "
+            "'', '');INSERT INTO TARGET_INFO_GPU VALUES (7,'NVIDIA "
+            "H100',85899345920,1980000000,132,'GPU-1',0,64,32,65536,233472,49152,9,0,52428800);"
+            "INSERT "
+            "INTO NVTX_EVENTS(start,eventType,text,globalTid,domainId) VALUES "
+            "(0,75,'torch',{0},2);INSERT INTO "
+            "NVTX_EVENTS(start,eventType,text,globalTid,domainId,category) VALUES "
+            "(0,33,'compute',{0},2,5);INSERT INTO NVTX_EVENTS(start,eventType,text,globalTid) "
+            "VALUES (50,34,'a mark',{0});INSERT INTO "
+            "NVTX_EVENTS(start,end,eventType,text,globalTid) VALUES "
+            "(1000,90000000,60,'download',{2});INSERT INTO OSRT_API(start,end,globalTid,nameId) "
+            "VALUES (100,5000,{2},6);INSERT INTO NVTX_EVENTS(start,eventType,text,globalTid) "
+            "VALUES (95000000,59,'open',{0});INSERT INTO GPU_METRICS VALUES (1,1,1,1);",
             kMain, kPid, kLoader);
         for (std::int64_t i = 0; i < 8; ++i) {
             const std::int64_t at = 1'000'000 + i * kStep;
             sql += fmt::format(
                 "INSERT INTO "
                 "NVTX_EVENTS(start,end,eventType,text,textId,globalTid,domainId,category,"
-                "uint64Value) VALUES ({0},{1},59,'step',NULL,{2},0,0,{3}),"
-                "({0}+10,{0}+4000000,59,'forward',NULL,{2},2,5,NULL),"
-                "({0}+4000000,{0}+8000000,59,NULL,5,{2},2,5,NULL);"
-                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({0}+100,{0}+5100,0,{2},{4},1,0,0),"
-                "({0}+6000,{0}+9000,0,{2},{4}+1,3,0,0);"
-                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
-                "({0}+20000,{0}+2020000,0,1,7,{4},{5},2,"
-                "2,40,10,2,1,256,1,1,1024,0,0,NULL);"
-                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES "
-                "({0}+2030000,{0}+2040000,0,1,7,{4}+1,"
-                "{5},4096,1,1,2);"
-                "INSERT INTO CUPTI_ACTIVITY_KIND_MEMSET VALUES "
-                "({0}+2050000,{0}+2051000,0,1,7,99,{5},"
-                "0,512);"
-                "INSERT INTO COMPOSITE_EVENTS VALUES ({6},{0}+500000,0,0,{2},1);"
-                "INSERT INTO SAMPLING_CALLCHAINS VALUES ({6},7,8,0),({6},9,8,1);",
+                "uint64Value) "
+                "VALUES "
+                "({0},{1},59,'step',NULL,{2},0,0,{3}),({0}+10,{0}+4000000,59,'forward',NULL,{2},2,"
+                "5,NULL),({0}+4000000,{0}+8000000,59,NULL,5,{2},2,5,NULL);INSERT "
+                "INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES "
+                "({0}+100,{0}+5100,0,{2},{4},1,0,0),({0}+6000,{0}+9000,0,{2},{4}+1,3,0,0);INSERT "
+                "INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES "
+                "({0}+20000,{0}+2020000,0,1,7,{4},{5},2,2,40,10,2,1,256,1,1,1024,0,0,NULL);INSERT "
+                "INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES "
+                "({0}+2030000,{0}+2040000,0,1,7,{4}+1,{5},4096,1,1,2);INSERT INTO "
+                "CUPTI_ACTIVITY_KIND_MEMSET VALUES "
+                "({0}+2050000,{0}+2051000,0,1,7,99,{5},0,512);INSERT INTO COMPOSITE_EVENTS VALUES "
+                "({6},{0}+500000,0,0,{2},1);INSERT INTO SAMPLING_CALLCHAINS VALUES "
+                "({6},7,8,0),({6},9,8,1);",
                 at, at + 9'000'000, kMain, 100 + i, 10 * i + 1, kPid, i + 1);
         }
         return sql;
@@ -208,11 +204,11 @@ TEST_F(Nsys, ThreadsThatOnlyCallOrAreSampledHaveTheirNames) {
 
 // CUDA_VISIBLE_DEVICES: each process begins at 0. The last one is not in the table that says so.
 TEST_F(Nsys, GpusAreThoseThatEachProcessSees) {
-    std::string sql = training() +
-                      "INSERT INTO TARGET_INFO_GPU(id,name,uuid,cuDevice,smCount) VALUES "
-                      "(8,'NVIDIA A100','GPU-2',1,108);"
-                      "INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES (8,0,300,'',108),"
-                      "(7,0,400,'MIG-1',16),(8,1,400,'',0),(9,2,400,'',1),(8,NULL,400,'',1);";
+    std::string sql =
+        training() +
+        "INSERT INTO TARGET_INFO_GPU(id,name,uuid,cuDevice,smCount) VALUES "
+        "(8,'NVIDIA A100','GPU-2',1,108);INSERT INTO TARGET_INFO_CUDA_DEVICE VALUES "
+        "(8,0,300,'',108),(7,0,400,'MIG-1',16),(8,1,400,'',0),(9,2,400,'',1),(8,NULL,400,'',1);";
     for (const std::int64_t pid : {400, 500})
         sql += fmt::format(
             "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL(start,end,deviceId,streamId,globalPid,"
@@ -238,17 +234,14 @@ TEST_F(Nsys, AnOldExportWithFewColumnsIsRead) {
     const ImportSummary summary = read(
         made(fmt::format(
             "CREATE TABLE StringIds (id INTEGER, value TEXT); INSERT INTO StringIds VALUES "
-            "(1,'cuLaunchKernel'),(2,'gemm');"
-            "CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, "
-            "globalTid INTEGER); INSERT INTO NVTX_EVENTS VALUES (10,20,59,'a range',{0});"
-            "CREATE TABLE CUPTI_ACTIVITY_KIND_DRIVER (start INTEGER, end INTEGER, globalTid "
-            "INTEGER, "
-            "correlationId INTEGER, nameId INTEGER); "
-            "INSERT INTO CUPTI_ACTIVITY_KIND_DRIVER VALUES (11,12,{0},1,1);"
-            "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId "
-            "INTEGER, "
-            "correlationId INTEGER, globalPid INTEGER, shortName INTEGER); "
-            "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (13,19,3,1,{1},2);",
+            "(1,'cuLaunchKernel'),(2,'gemm');CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, "
+            "eventType INTEGER, text TEXT, globalTid INTEGER); INSERT INTO NVTX_EVENTS VALUES "
+            "(10,20,59,'a range',{0});CREATE TABLE CUPTI_ACTIVITY_KIND_DRIVER (start INTEGER, end "
+            "INTEGER, globalTid INTEGER, correlationId INTEGER, nameId INTEGER); INSERT INTO "
+            "CUPTI_ACTIVITY_KIND_DRIVER VALUES (11,12,{0},1,1);CREATE TABLE "
+            "CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, streamId INTEGER, "
+            "correlationId INTEGER, globalPid INTEGER, shortName INTEGER); INSERT INTO "
+            "CUPTI_ACTIVITY_KIND_KERNEL VALUES (13,19,3,1,{1},2);",
             kMain, kPid)),
         store, "old.sqlite");
     EXPECT_EQ(std::tuple(summary.spans, summary.calls, summary.work), std::tuple(1u, 1u, 1u));

@@ -77,13 +77,11 @@ const std::pair<const char*, const char*> kKinds[] = {
 // Signatures as cu++filt prints them for the public sources.
 const Known kKnown[] = {
     {"void renderCUDA<3u>(uint2 const*, unsigned int const*, int, int, float2 const*, float "
-     "const*, float4 const*, "
-     "float*, unsigned int*, float const*, float*)",
+     "const*, float4 const*, float*, unsigned int*, float const*, float*)",
      Stage::blend},
     {"void renderCUDA<3u>(uint2 const*, unsigned int const*, int, int, float const*, float2 "
-     "const*, float4 const*, "
-     "float const*, float const*, unsigned int const*, float const*, float3*, float4*, float*, "
-     "float*)",
+     "const*, float4 const*, float const*, float const*, unsigned int const*, float const*, "
+     "float3*, float4*, float*, float*)",
      Stage::blend_backward},
     {"_Z10renderCUDAILj3EEvPK5uint2PKjiiPKfPK6float2PK6float4S5_S5_S3_S5_P6float3PS9_PfSE_",
      Stage::blend_backward},
@@ -94,8 +92,7 @@ const Known kKnown[] = {
      "...)",
      Stage::project_backward},
     {"duplicateWithKeys(int, float2 const*, float const*, unsigned int const*, unsigned long*, "
-     "unsigned int*, int*, "
-     "dim3)",
+     "unsigned int*, int*, dim3)",
      Stage::emit},
     {"identifyTileRanges(int, unsigned long*, uint2*)", Stage::ranges},
     {"computeCov2DCUDA(int, float3 const*, int const*, float const*, float, float, float, float, "

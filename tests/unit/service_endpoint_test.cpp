@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -455,6 +456,23 @@ TEST(Endpoint, StartsOnceAndStopsAtOnce) {
     child.wire().say('q');
     EXPECT_EQ(child.wait(), 0);
     EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
+}
+
+TEST(Endpoint, RecordsFromItsFirstMomentForADaemonThatIsThereAndStopsIfNoneComes) {
+    const RuntimeDirectory directory;
+    char path[560];
+    ASSERT_TRUE(watched_path(path, sizeof path));
+    const Descriptor lock(::open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0644));
+    for (const bool there : {true, false}) {
+        ASSERT_EQ(::flock(lock.get(), there ? LOCK_SH : LOCK_UN), 0);
+        const auto answer = [](const Wire& wire) {
+            while (wire.hear() != '\0') wire.say(is_recording() ? 'y' : 'n');
+        };
+        const ServedProcess child(answer, false);
+        const auto records = [&] { return child.wire().say('?'), child.wire().hear() == 'y'; };
+        EXPECT_EQ(records(), there);
+        EXPECT_TRUE(eventually([&] { return !records(); }));
+    }
 }
 
 TEST(Endpoint, ATickThatHangsDoesNotKeepTheProgramFromEnding) {

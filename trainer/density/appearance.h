@@ -1,9 +1,8 @@
 // Exposure and colour of each photo, learned beside the scene: between the drawn picture and the
 // loss stands the photo's look (renderer/math/appearance.h). Here: which photo and camera has which
 // values, what a step of them is, and the CPU's bodies; trainer/cuda/appearance.cu has the
-// device's. What a viewer draws and a file holds is the scene without any look.
-// Exposure and white balance are found in closed form (renderer/math/photo_light.h), what PPISP has
-// besides by Adam.
+// device's. What a viewer draws and a file holds is the scene without any look. Exposure and white
+// balance are found in closed form (renderer/math/photo_light.h), what PPISP has besides by Adam.
 #pragma once
 
 #include <array>

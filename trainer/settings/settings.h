@@ -88,10 +88,9 @@ std::vector<std::pair<std::string, double>> crop_values(const std::optional<Clip
 /// what is there; a reset of opacity (every 3,000 steps) happens only before that. The gradient
 /// that asks for a new Gaussian rises to up to twice, because in a short run the rounds fall into
 /// the time when everything still moves: without it there are nearly twice as many Gaussians and no
-/// better picture (docs/training.md has the measurements).
-/// MCMC's rounds continue for five sixths of the run and come every fortieth of it (20 steps at
-/// least, 100 at most), so that 5 % a round become four times as many at least; its noise ends
-/// before the last fifteenth.
+/// better picture (docs/training.md has the measurements). MCMC's rounds continue for five sixths
+/// of the run and come every fortieth of it (20 steps at least, 100 at most), so that 5 % a round
+/// become four times as many at least; its noise ends before the last fifteenth.
 TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 /// Its default values for a full-length run: those of TrainingSettings, and what the strategy has
 /// otherwise.

@@ -248,9 +248,8 @@ Json tell_validation(const ModelValidation& validation,
                    {"log_sd_with_misses", validation.log_sd_with_misses}};
     fmt::print("{}\n{}\n", table_text(rows), table_text(ours));
     say("published times: each predicted from a fit to the others. Bands of predictions (log): "
-        "limited by memory "
-        "{memory_log_sd:.2f}, the spread of its rows ({log_sd_with_misses:.2f} with those missed); "
-        "limited by instructions {instruction_log_sd:.2f}, of which one row "
+        "limited by memory {memory_log_sd:.2f}, the spread of its rows ({log_sd_with_misses:.2f} "
+        "with those missed); limited by instructions {instruction_log_sd:.2f}, of which one row "
         "({instruction_rows_log_sd:.2f}) does not give the spread",
         out);
     return out;

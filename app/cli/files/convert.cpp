@@ -37,9 +37,8 @@ void add_options(CLI::App& app, ConvertArguments& a) {
         ->required();
     app.add_option(
            "OUT", a.output,
-           "file to write; its extension chooses the format: .ply .compressed.ply .splat .spz "
-           ".sog meta.json .glb "
-           ".gltf .csv")
+           "file to write; its extension chooses the format: .ply .compressed.ply .splat .spz .sog "
+           "meta.json .glb .gltf .csv")
         ->required();
     add_value(app, "--lod N", a.lod, whole_from(0, 63), "level of a streamed set, 0 = finest [0]");
     add_value(app, "--spz-version N", a.spz_version, whole_from(3, 4), "3 (gzip) or 4 (zstd) [4]");

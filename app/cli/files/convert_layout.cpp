@@ -26,8 +26,7 @@ std::string cfg_args(const fs::path& folder, const RunDescription& run, int sh_d
     const bool white = l.background.x == 1 && l.background.y == 1 && l.background.z == 1;
     return fmt::format(
         "Namespace(data_device='cuda', depths='', eval={}, images='images', model_path={}, "
-        "resolution={}, sh_degree={}, source_path={}, train_test_exp=False, "
-        "white_background={})",
+        "resolution={}, sh_degree={}, source_path={}, train_test_exp=False, white_background={})",
         l.test_every > 0 ? "True" : "False", quoted(fs::absolute(folder).string()),
         l.downscale > 0 ? l.downscale : -1, sh_degree, quoted(run.capture),
         white ? "True" : "False");

@@ -130,8 +130,7 @@ Result<Json> verify_conversion(const GaussianModel& source, const GaussianModel&
                                               {"psnr_result", "", nullptr, &ViewCost::result}}));
     const auto worst = std::ranges::min_element(costs, {}, &ViewCost::between);
     fmt::print(
-        "  verified from {} views: {:.2f} dB against the source's pictures (worst {:.2f} "
-        "dB, {})\n",
+        "  verified from {} views: {:.2f} dB against the source's pictures (worst {:.2f} dB, {})\n",
         costs.size(), out["psnr_between"].get<double>(), *worst->between, worst->name);
     if (!out["psnr_source"].is_null())
         say("  against the photos: {psnr_result:.2f} dB, {psnr_source:.2f} dB of the source", out);

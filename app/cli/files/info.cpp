@@ -410,8 +410,7 @@ Subcommand info_command() {
     return subcommand<InfoArguments>(
         "info", "show what a capture or splat file contains and its problems; list GPUs",
         "  gausscope info            this machine\n  gausscope info photos/\n  gausscope info "
-        "scene.ply --json\n  gausscope info "
-        "photos/ --photos      decode every photo as well\n",
+        "scene.ply --json\n  gausscope info photos/ --photos      decode every photo as well\n",
         add_options, run);
 }
 

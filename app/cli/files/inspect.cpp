@@ -248,12 +248,10 @@ void print(const Json& out, const InspectArguments& a) {
             out["photo"]);
     }
     say("  blended       {contributors}, light left {transmittance:.4g}, depth {depth:.4g}, "
-        "median "
-        "{median_depth:.4g}",
+        "median {median_depth:.4g}",
         out);
     say("  tile ({column}, {row}): {listed} listed, {evaluated} pairs evaluated, {blended} "
-        "blended, "
-        "{wasted_share:percent} wasted\n",
+        "blended, {wasted_share:percent} wasted\n",
         out["tile"]);
     constexpr Column kColumns[] = {
         {"row", "{row}"},

@@ -58,8 +58,7 @@ void say_lidar(const Json& lidar) {
     else
         fmt::print("  lidar        without poses: placed at the origin\n");
     say("  lidar        {returns} returns of {beams} beams in {sweeps_read} sweeps, "
-        "{nearest_m:.2f} "
-        "to {farthest_m:.1f} m",
+        "{nearest_m:.2f} to {farthest_m:.1f} m",
         lidar);
     for (const char* kind : {"notes", "skipped"})
         for (std::size_t i = 0; i < lidar[kind].size(); ++i) {

@@ -199,12 +199,9 @@ std::vector<std::string> notes_on(ProcessRecording& recording, int exit_code, bo
     if (!recording.found_any() && why.empty() && !excused)
         notes.push_back(
             "nothing was recorded: no process used NVTX or CUDA. A program uses NVTX when it was "
-            "built with its "
-            "headers "
-            "(torch.cuda.nvtx, the nvtx package, gsplat) and calls it at least once; CUDA when it "
-            "starts the driver. "
-            "Set-uid programs, statically linked ones, and those that clear their environment, "
-            "cannot be reached");
+            "built with its headers (torch.cuda.nvtx, the nvtx package, gsplat) and calls it at "
+            "least once; CUDA when it starts the driver. Set-uid programs, statically linked ones, "
+            "and those that clear their environment, cannot be reached");
     if (!recording.found_any()) std::move(why.begin(), why.end(), std::back_inserter(notes));
     std::size_t alive = 0;
     for (const service::SourceState& source : sources) alive += source.alive ? 1 : 0;

@@ -295,9 +295,8 @@ std::vector<std::string> ProcessRecording::remarks() {
     if (!found_any() || any || !store_.samples().empty()) return out;
     out.push_back(
         "the trace has neither NVTX ranges nor GPU work. Ranges come from "
-        "torch.cuda.nvtx.range_push(\"step\") or "
-        "the "
-        "nvtx package; kernels appear when the program uses CUDA through its driver");
+        "torch.cuda.nvtx.range_push(\"step\") or the nvtx package; kernels appear when the program "
+        "uses CUDA through its driver");
     return out;
 }
 

@@ -197,6 +197,7 @@ service::MultiCollectorOptions collector_options(const ServeArguments& a) {
     options.interval = std::chrono::milliseconds(10);
     options.idle_interval = std::chrono::milliseconds(50);
     options.devices = {.all = true};
+    options.announce = true;
     return options;
 }
 

@@ -34,8 +34,7 @@ void add_options(CLI::App& app, TraceArguments& a) {
     CLI::Option* other = app.add_option(
         "OTHERS", a.others,
         "more files of the same job, aligned by the wall clock and their collectives; with "
-        "--compare: the "
-        "trace that FILE is compared with");
+        "--compare: the trace that FILE is compared with");
     app.add_flag("--compare", a.compare, "compare the stages of FILE and OTHER")->needs(other);
     app.add_flag("--insights", a.insights, "list bottlenecks and remedies");
     add_value(app, "--baseline FILE", a.baseline,
@@ -44,9 +43,8 @@ void add_options(CLI::App& app, TraceArguments& a) {
               "with --insights: the job's earlier times, as stored by `serve --history`");
     add_value(app, "-o,--export OUT", a.output,
               "also write the trace here; the extension chooses: .pftrace, .json (Chrome), "
-              ".speedscope.json, .folded, .csv "
-              "(stage table), .npz (columns for NumPy); of call stacks: .pb.gz (pprof), "
-              ".stacks.folded");
+              ".speedscope.json, .folded, .csv (stage table), .npz (columns for NumPy); of call "
+              "stacks: .pb.gz (pprof), .stacks.folded");
     app.add_flag("--allow-loss", a.allow_loss,
                  "with --export: exit with 0 even if OUT lacks part of FILE, not with 1");
     add_value(

@@ -136,8 +136,7 @@ Result<int> run_lab(const LabArguments& a, const CommonArguments& common) {
     say("{suite}: {planned} runs, {ran} run now, {known} recorded before, {failed} failed", out);
     if (tally.failed > 0)
         fmt::print(
-            "add --retry to repeat failed runs; gausscope lab list --database {} has the "
-            "reasons\n",
+            "add --retry to repeat failed runs; gausscope lab list --database {} has the reasons\n",
             a.database);
     if (tally.stopped) fmt::print("stopped; run the same command to resume\n");
     if (common.json) print_json(out);

@@ -85,8 +85,7 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     add_value(app, "-o,--output DIR", a.output,
               "folder for the results [a new one, runs/NAME-DATE-N; with --resume the run's]");
     add_value(app, "--resume RUN|FILE|auto", a.resume,
-              "resume a run's folder or a checkpoint; auto: the run in DIR, if there is "
-              "one");
+              "resume a run's folder or a checkpoint; auto: the run in DIR, if there is one");
     add_value(app, "--from SPLATS", a.from,
               "train these splats further: a splat file, or a run's folder; settings that "
               "would undo them fit it (docs/training.md)");

@@ -48,8 +48,7 @@ bool Editor::begin(bool of_selection) {
     end_live();
     if (!of_selection || count_flags(flags_).selected > 0) return true;
     ctx_.events.error(
-        "no Gaussians selected: select some first (the tools above the picture, or "
-        "select.all)");
+        "no Gaussians selected: select some first (the tools above the picture, or select.all)");
     return false;
 }
 

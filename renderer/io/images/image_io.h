@@ -14,8 +14,7 @@ struct ImageSize {
 };
 
 /// Decodes by content, not by name. 8-bit gray, RGB or RGBA (16 bits are reduced, palettes
-/// expanded, CMYK converted).
-/// `size`, where given: as probe_image().
+/// expanded, CMYK converted). `size`, where given: as probe_image().
 Result<Image8> read_image(const fs::path& path, ImageSize* size = nullptr);
 /// Size from the header, without decoding.
 Result<ImageSize> probe_image(const fs::path& path);

@@ -1,9 +1,8 @@
 // Parameters that an Adam step moves by chance. Where the true gradient is zero (the rotation of a
 // Gaussian that is a sphere, an unseen colour) what is left is rounding, of either sign, and Adam's
 // step is as long for it as for any other gradient: compiled otherwise, the same kernel goes the
-// other way. Harmless to the picture, and no word to compare.
-// What is compared is compared with its like: a plane's parameters, its first and its second
-// moments, which are of very different sizes.
+// other way. Harmless to the picture, and no word to compare. What is compared is compared with its
+// like: a plane's parameters, its first and its second moments, which are of very different sizes.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+"""How often a planted slow rank is found, and how often ranks that are even are called slow: records jobs of several ranks, one
+after another, and asks the insights of each. PYTHON is an interpreter with PyTorch (ddp), or with mpi4py and nvtx (mpi; needs
+mpirun). The variable is GAUSSCOPE. Exits with 3 if a slow rank was missed or an even one accused.
+
+    ranks_bench.py PYTHON ddp|mpi [--ranks 2] [--planted 20] [--even 100] [--steps 60]
+"""
+import argparse
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+# The slow rank computes SHARE more than the others; computing is real work, not sleep, so that a busy machine shows in it.
+COMMON = """
+import os, sys, time
+slow, share, steps = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+def compute(seconds):  # of processor time
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(100))
+def work(rank):
+    compute(0.004 * (1 + share * (rank == slow)))
+"""
+PROGRAMS = {"ddp": COMMON + """
+import torch, torch.distributed as dist
+rank = int(os.environ["RANK"])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
+net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4)))
+optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(8, 32)
+for _ in range(steps):
+    work(rank)
+    optimizer.zero_grad()
+    net(x).sum().backward()
+    optimizer.step()
+dist.destroy_process_group()
+""", "mpi": COMMON + """
+import array, nvtx
+from mpi4py import MPI
+world = MPI.COMM_WORLD
+for step in range(steps):
+    with nvtx.annotate("step"):
+        with nvtx.annotate("forward"):
+            work(world.rank)
+        with nvtx.annotate("MPI_Allreduce"):
+            world.allreduce(1.0)
+"""}
+START_RANKS = """
+import os, subprocess, sys
+ranks = int(sys.argv[1])
+started = [subprocess.Popen([sys.executable, *sys.argv[2:]], env=dict(os.environ, RANK=str(r), WORLD_SIZE=str(ranks), OMP_NUM_THREADS="1",
+                                                                       GAUSSCOPE_JOB="bench")) for r in range(ranks)]
+sys.exit(max(p.wait() for p in started))
+"""
+
+
+def slow_ranks(asked, folder, slow, share):
+    """{rank: whether it is called slow; None: cannot tell} of one job."""
+    script, start, trace = folder / "train.py", folder / "start.py", folder / "t.pftrace"
+    script.write_text(PROGRAMS[asked.kind])
+    start.write_text(START_RANKS)
+    program = [script, str(slow), str(share), str(asked.steps), folder / "meet"]
+    if asked.kind == "ddp":
+        command, options = [asked.python, start, str(asked.ranks), *program], ["--pytorch"]
+    else:
+        command, options = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(asked.ranks), asked.python, *program], []
+    environment = dict(os.environ, GAUSSCOPE_RUNTIME_DIR=str(folder / "run"))
+    (folder / "run").mkdir(0o700)
+    subprocess.run([os.environ["GAUSSCOPE"], "record", *options, "-o", trace, "--", *command], env=environment, check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
+    told = subprocess.run([os.environ["GAUSSCOPE"], "trace", trace, "--insights", "--json"], env=environment, check=True,
+                          capture_output=True, text=True)
+    return {rank["rank"]: rank["slow"] for rank in json.loads(told.stdout.splitlines()[-1])["insights"]["ranks"]}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("python")
+    parser.add_argument("kind", choices=PROGRAMS)
+    for name, default in (("ranks", 2), ("planted", 20), ("even", 100), ("steps", 60)):
+        parser.add_argument("--" + name, type=int, default=default)
+    asked = parser.parse_args()
+    rng, counts = random.Random(1), {"named": 0, "cannot tell": 0, "missed": 0, "accused": 0, "even, cannot tell": 0}
+    for round_number in range(asked.planted + asked.even):
+        planted = round_number < asked.planted
+        slow, share = (rng.randrange(asked.ranks), rng.choice((0.5, 1.0))) if planted else (-1, 0)
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="gs-ranks-"))
+        try:
+            found = slow_ranks(asked, folder, slow, share)
+        finally:
+            shutil.rmtree(folder)
+        accused = [rank for rank, is_slow in found.items() if is_slow]
+        unknown = len(found) != asked.ranks or None in found.values()
+        if planted:
+            verdict = "named" if accused == [slow] else "cannot tell" if unknown and not accused else "missed"
+        else:
+            verdict = "accused" if accused else "even, cannot tell" if unknown else None
+        if verdict:
+            counts[verdict] += 1
+        if verdict != "named" and verdict is not None:
+            print(f"round {round_number}: slow rank {slow} by {share:.0%}: {verdict}: {found}", flush=True)
+    load = os.getloadavg()[0]
+    print(f"{asked.kind}, {asked.ranks} ranks, load {load:.1f}: {counts['named']} of {asked.planted} planted ones named "
+          f"({counts['cannot tell']} cannot tell, {counts['missed']} missed); {counts['accused']} of {asked.even} even jobs accused "
+          f"({counts['even, cannot tell']} cannot tell)")
+    return 3 if counts["missed"] or counts["accused"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
