@@ -10,7 +10,6 @@
 #include <map>
 #include <sstream>
 #include <string>
-#include <string_view>
 
 #include "base/assets.h"
 #include "profiler/predict/validation.h"
