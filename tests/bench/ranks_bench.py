@@ -3,7 +3,7 @@
 after another, and asks the insights of each. PYTHON is an interpreter with PyTorch (ddp), or with mpi4py and nvtx (mpi; needs
 mpirun). The variable is GAUSSCOPE. Exits with 3 if a slow rank was missed or an even one accused.
 
-    ranks_bench.py PYTHON ddp|mpi [--ranks 2] [--planted 20] [--even 100] [--steps 60]
+    ranks_bench.py PYTHON ddp|mpi [--work sleep|compute] [--ranks 4] [--planted 20] [--even 100] [--steps 60]
 """
 import argparse
 import json
@@ -15,22 +15,23 @@ import subprocess
 import sys
 import tempfile
 
-# The slow rank computes SHARE more than the others; computing is real work, not sleep, so that a busy machine shows in it.
+# The slow rank works SHARE longer than the others. They sleep, as those that wait for a GPU, or compute, so that a busy machine
+# shows in them.
 COMMON = """
 import os, sys, time
-slow, share, steps = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+slow, share, steps, how = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
 def compute(seconds):  # of processor time
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         sum(range(100))
 def work(rank):
-    compute(0.004 * (1 + share * (rank == slow)))
+    (time.sleep if how == "sleep" else compute)(0.004 * (1 + share * (rank == slow)))
 """
 PROGRAMS = {"ddp": COMMON + """
 import torch, torch.distributed as dist
 rank = int(os.environ["RANK"])
 torch.set_num_threads(1)
-dist.init_process_group("gloo", init_method="file://" + sys.argv[4], rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
+dist.init_process_group("gloo", init_method="file://" + sys.argv[5], rank=rank, world_size=int(os.environ["WORLD_SIZE"]))
 net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4)))
 optimizer, x = torch.optim.Adam(net.parameters()), torch.randn(8, 32)
 for _ in range(steps):
@@ -64,7 +65,7 @@ def slow_ranks(asked, folder, slow, share):
     script, start, trace = folder / "train.py", folder / "start.py", folder / "t.pftrace"
     script.write_text(PROGRAMS[asked.kind])
     start.write_text(START_RANKS)
-    program = [script, str(slow), str(share), str(asked.steps), folder / "meet"]
+    program = [script, str(slow), str(share), str(asked.steps), asked.work, folder / "meet"]
     if asked.kind == "ddp":
         command, options = [asked.python, start, str(asked.ranks), *program], ["--pytorch"]
     else:
@@ -82,7 +83,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("python")
     parser.add_argument("kind", choices=PROGRAMS)
-    for name, default in (("ranks", 2), ("planted", 20), ("even", 100), ("steps", 60)):
+    parser.add_argument("--work", choices=("sleep", "compute"), default="sleep")
+    for name, default in (("ranks", 4), ("planted", 20), ("even", 100), ("steps", 60)):
         parser.add_argument("--" + name, type=int, default=default)
     asked = parser.parse_args()
     rng, counts = random.Random(1), {"named": 0, "cannot tell": 0, "missed": 0, "accused": 0, "even, cannot tell": 0}
@@ -105,7 +107,7 @@ def main():
         if verdict != "named" and verdict is not None:
             print(f"round {round_number}: slow rank {slow} by {share:.0%}: {verdict}: {found}", flush=True)
     load = os.getloadavg()[0]
-    print(f"{asked.kind}, {asked.ranks} ranks, load {load:.1f}: {counts['named']} of {asked.planted} planted ones named "
+    print(f"{asked.kind}, {asked.ranks} ranks that {asked.work}, load {load:.1f}: {counts['named']} of {asked.planted} planted ones named "
           f"({counts['cannot tell']} cannot tell, {counts['missed']} missed); {counts['accused']} of {asked.even} even jobs accused "
           f"({counts['even, cannot tell']} cannot tell)")
     return 3 if counts["missed"] or counts["accused"] else 0
