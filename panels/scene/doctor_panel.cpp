@@ -106,8 +106,7 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
         if (ImGui::Button("Fix all")) commands.push("doctor.fix");
         ImGui::EndDisabled();
         tooltip(
-            fmt::format("Fix {} that can be fixed; the file does not change. Undo with "
-                        "doctor.undo",
+            fmt::format("Fix {} that can be fixed; the file does not change. Undo with doctor.undo",
                         fixable == 1 ? "the one finding" : fmt::format("all {}", fixable)));
     }
     if (report->fixes.empty()) return;

@@ -78,8 +78,7 @@ void draw_report(const VerifyReport& report, Commands& commands) {
                          count(report.gaussians), report.x0, report.y0, report.x1, report.y1,
                          report.width, report.height));
     dim_text(
-        fmt::format("{} of {} pixels are ignored, as rounding may flip a decision there; "
-                    "{:.1f} s",
+        fmt::format("{} of {} pixels are ignored, as rounding may flip a decision there; {:.1f} s",
                     count(report.fragile), count(report.pixels + report.fragile), report.seconds));
     ImGui::PopTextWrapPos();
     draw_table(report, commands);

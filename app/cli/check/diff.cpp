@@ -173,8 +173,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
     if (again.empty() || !first_stage(again.back(), row).empty())
         return fail(
             ErrorKind::usage, side.folder.string(),
-            fmt::format("step {} gives other bits when repeated (from step {}): {} "
-                        "differs",
+            fmt::format("step {} gives other bits when repeated (from step {}): {} differs",
                         row.step, from, again.empty() ? "all" : first_stage(again.back(), row)),
             "settings were changed while it trained, or it trained on another machine");
     Seen out;
@@ -214,8 +213,7 @@ std::string first_input_apart(const StepInputs& a, const StepInputs& b) {
         a.options.antialiased != b.options.antialiased ||
         a.options.projection != b.options.projection ||
         std::memcmp(&a.options.background, &b.options.background, sizeof(Vec3f)) != 0)
-        return "the render settings (SH degree, background, near plane, antialiasing, "
-               "projection)";
+        return "the render settings (SH degree, background, near plane, antialiasing, projection)";
     ComparisonRow rows;
     rows.nan_is_nan = true;
     std::size_t i = 0, k = 0;

@@ -268,8 +268,7 @@ void Costs::tell_change() {
     const CostReport::Without& out = *report_->without;
     if (out.done == 0) return;
     ctx_.events.done(
-        fmt::format("without the {} most expensive Gaussians {} photos have {} dB "
-                    "instead of {} dB",
+        fmt::format("without the {} most expensive Gaussians {} photos have {} dB instead of {} dB",
                     format_count(static_cast<double>(out.count)), out.done,
                     format_number(out.psnr_without, 4), format_number(out.psnr, 4)));
 }

@@ -74,9 +74,8 @@ bool Training::may_train(const char* verb) {
         ctx_.events.error(fmt::format("cannot {}: {}", verb, run->failure()));
     else
         ctx_.events.error(
-            fmt::format("cannot {}: this run finished at step {}; raise steps to "
-                        "continue",
-                        verb, steps_done()));
+            fmt::format("cannot {}: this run finished at step {}; raise steps to continue", verb,
+                        steps_done()));
     return false;
 }
 

@@ -26,10 +26,8 @@ class Fields {
         if (!grouped_) return;
         for (const char* group : {"sensor_info", "lidar_intrinsics", "config_params"})
             if (!json.contains(group) || !json.at(group).is_object())
-                wrong(
-                    fmt::format("mixes the old and the new form: it has beam_intrinsics and no "
-                                "{}",
-                                group));
+                wrong(fmt::format(
+                    "mixes the old and the new form: it has beam_intrinsics and no {}", group));
     }
     /// In the object itself, or in the group that the newer form keeps it in.
     const OusterJson* find(const char* group, const char* key) const {
