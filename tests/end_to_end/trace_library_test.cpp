@@ -14,6 +14,7 @@
 #include "profiler/files/export_text.h"
 #include "profiler/files/trace_file.h"
 #include "tests/panels/fake_trainer.h"
+#include "tests/support/temporary_folder.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::test {
@@ -21,9 +22,7 @@ namespace {
 
 class Library : public testing::Test {
   protected:
-    Library()
-        : folder(fs::temp_directory_path() / ("gausscope-traces-" + std::to_string(::getpid()))) {
-        fs::create_directories(folder);
+    Library() {
         TraceStore made;
         fill_trainer(made, {.iterations = 30});
         spans = made.span_count();
@@ -33,7 +32,6 @@ class Library : public testing::Test {
         EXPECT_TRUE(write_text_file(folder / "transforms.json", "{\"frames\": []}"));
         EXPECT_TRUE(write_text_file(folder / "list.json", "[{\"name\": \"a\", \"ph\": \"X\"}]"));
     }
-    ~Library() override { fs::remove_all(folder); }
     /// Frames of the studio until nothing is read any more.
     static void settle(TraceLibrary& library) {
         for (int i = 0; i < 20'000 && library.reading(); ++i) {
@@ -43,7 +41,7 @@ class Library : public testing::Test {
         EXPECT_FALSE(library.reading());
     }
 
-    fs::path folder;
+    const test::TemporaryFolder folder;
     std::uint64_t spans = 0;
     TraceStore own;
     std::atomic<int> woken{0};

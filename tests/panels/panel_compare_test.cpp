@@ -13,6 +13,7 @@
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs::test {
 namespace {
@@ -155,9 +156,7 @@ TEST_F(ComparePanel, TheDividerIsDraggedAndTheBarSwapsAndEnds) {
 }
 
 TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {
-    const fs::path folder =
-        fs::temp_directory_path() / fmt::format("gausscope_compare_{}", ::getpid());
-    fs::create_directories(folder);
+    const test::TemporaryFolder folder;
     std::ofstream(folder / "one.ply") << "ply\n";
     FilesPanel files;
     auto types = std::make_shared<FileTypes>();
@@ -184,7 +183,6 @@ TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {
             ui.click({40, y}, draw, 1);
         }
     }
-    fs::remove_all(folder);
     EXPECT_TRUE(names.contains("scene.compare"));
 }
 

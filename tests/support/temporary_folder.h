@@ -23,6 +23,7 @@ class TemporaryFolder {
     TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
     fs::path operator/(const fs::path& name) const { return path_ / name; }
+    operator const fs::path&() const { return path_; }
     const fs::path& path() const { return path_; }
 
   private:

@@ -6,19 +6,15 @@
 
 #include "base/assets.h"
 #include "profiler/store/stage_map.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
 
 class Assets : public ::testing::Test {
   protected:
-    Assets() : home_(fs::temp_directory_path() / fmt::format("gausscope-assets-{}", ::getpid())) {
-        ::setenv("XDG_CONFIG_HOME", home_.c_str(), 1);
-    }
-    ~Assets() override {
-        ::unsetenv("XDG_CONFIG_HOME");
-        fs::remove_all(home_);
-    }
+    Assets() { ::setenv("XDG_CONFIG_HOME", home_.path().c_str(), 1); }
+    ~Assets() override { ::unsetenv("XDG_CONFIG_HOME"); }
     fs::path put(const std::string& path, const std::string& text) {
         const fs::path file = home_ / "gausscope/assets" / path;
         fs::create_directories(file.parent_path());
@@ -26,7 +22,7 @@ class Assets : public ::testing::Test {
         return file;
     }
 
-    fs::path home_;
+    const test::TemporaryFolder home_;
 };
 
 TEST_F(Assets, are_built_in) {

@@ -18,21 +18,12 @@
 #include "base/rng.h"
 #include "base/sort.h"
 #include "base/spill.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
 
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / fmt::format("gausscope-base-{}", ::getpid())) {
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
-};
+using Folder = test::TemporaryFolder;
 
 TEST(Latest, NewestWinsAndIsTakenOnce) {
     Latest<int> box;

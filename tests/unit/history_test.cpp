@@ -12,16 +12,14 @@
 #include "profiler/history/report.h"
 #include "profiler/insights/insight.h"
 #include "profiler/serve/history_writer.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs::history {
 namespace {
 
 class HistoryFile : public testing::Test {
   protected:
-    void SetUp() override { fs::create_directories(folder_); }
-    void TearDown() override { fs::remove_all(folder_); }
-    const fs::path folder_ =
-        fs::temp_directory_path() / ("gs-history-" + std::to_string(::getpid()));
+    const test::TemporaryFolder folder_;
     const fs::path path_ = folder_ / "jobs?#%.db";  // what a URI would read otherwise
     const Subject garden_{"serve", "garden", "python train.py", "node1"};
 

@@ -260,5 +260,33 @@ TEST(OwnTime, OnAGpuWithoutWhatOtherKernelsHide) {
     EXPECT_NEAR(times.items[3].own_ms(), 0.7, 1e-6);
 }
 
+TEST(Rules, R23Stragglers) {
+    // Four ranks in step: the three fast ones wait in NCCL for the one whose host is late.
+    const auto job = [](double late) {
+        TraceStore store;
+        for (int rank = 0; rank < 4; ++rank) {
+            TraceMaker maker(static_cast<std::uint32_t>(100 + rank));
+            maker.batch.labels.rank = rank;
+            const double own = rank == 2 ? late : 0;
+            for (int i = 0; i < 20; ++i) {
+                const double t = (6000 + late) * i;
+                maker.kernel("gemm", t + own + 10, t + own + 5000);
+                maker.kernel("ncclDevKernel_AllReduce", t + own + 5010, t + late + 5900);
+                maker.range(1, "train_step", t, t + late + 5950, 0, i);
+            }
+            maker.into(store);
+        }
+        return find_insights(store);
+    };
+    const Insights all = job(2000);
+    const Insight* straggler = find(all, "R23");
+    ASSERT_NE(straggler, nullptr) << rules_of(all);
+    EXPECT_EQ(straggler->process, 2u);
+    EXPECT_NE(straggler->title.find("Rank 2"), std::string::npos);
+    EXPECT_NE(straggler->text.find("on the host"), std::string::npos) << straggler->text;
+    EXPECT_NEAR(straggler->recoverable_ms, 2.0, 0.1);
+    EXPECT_TRUE(is_clear(job(100), "R23"));
+}
+
 }  // namespace
 }  // namespace gs

@@ -1,5 +1,5 @@
 // Time that goes into others: R25 waiting for a CPU, by the thread that the iterations are on, also
-// where two traces are compared, and R29 communication that nothing hides.
+// where two traces are compared, the CPUs' other rules, and R29 communication that nothing hides.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -147,6 +147,91 @@ TEST(Waits, AreToldByWhatNumberedRangesHaveInCommon) {
     EXPECT_NE(find(all, "R3")->text.find("cudaStreamSynchronize in 'batch' (1.0 times"),
               std::string::npos)
         << find(all, "R3")->text;
+}
+
+/// Our trainer on two CPUs, 1 ms blending in iterations of 2 ms; `machine` writes a second's
+/// counters.
+TraceStore on_cpus(const std::function<void(TraceMaker&, double t)>& machine) {
+    TraceMaker maker(77, "gausscope");
+    for (int i = 0; i < 2000; ++i) {
+        const double t = 2000 * i;
+        maker.range(1, "blend", t + 100, t + 1100, 1);
+        maker.range(1, "iteration", t, t + 1990, 0, i);
+        if (i % 500 == 499) machine(maker, t + 1995);
+    }
+    TraceStore store;
+    maker.into(store);
+    return store;
+}
+
+void quiet_machine(TraceMaker& maker, double t, double waited, double in_loops, double busy) {
+    maker.counter("machine: threads waited %", t, waited);
+    maker.counter("machine: involuntary switches /s", t, 120);
+    maker.counter("machine: load average", t, 3.1);
+    maker.counter("machine: CPUs", t, 2);
+    maker.counter("machine: CPUs used", t, 1.5);
+    maker.counter("machine: threads of loops", t, 2);
+    maker.counter("machine: in parallel loops %", t, in_loops);
+    maker.counter("machine: workers busy in loops %", t, busy);
+    maker.counter("machine: vector bits", t, 256);
+    maker.counter("machine: vector bits of the CPU", t, 256);
+}
+
+TEST(Rules, R25ToR28OnCpus) {
+    const Insights quiet =
+        find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 1, 90, 95); }));
+    EXPECT_EQ(rules_of(quiet), "");
+    for (const char* rule : {"R25", "R26", "R27", "R28"})
+        EXPECT_TRUE(is_clear(quiet, rule)) << rule << ": " << why(quiet, rule);
+    const Insights busy =
+        find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 34, 90, 95); }));
+    ASSERT_NE(find(busy, "R25"), nullptr);
+    EXPECT_NEAR(find(busy, "R25")->recoverable_ms, 0.34 * 1.99, 0.01);
+    EXPECT_NE(find(busy, "R25")->title.find("34 % of the time"), std::string::npos);
+    EXPECT_NE(find(busy, "R25")->text.find("load 3.1 on 2 CPUs"), std::string::npos)
+        << find(busy, "R25")->text;
+    const Insights serial =
+        find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 1, 40, 95); }));
+    ASSERT_NE(find(serial, "R26"), nullptr) << rules_of(serial);
+    EXPECT_NEAR(find(serial, "R26")->recoverable_ms, 0.6 / 2 * 1.99, 0.01);
+    const Insights uneven =
+        find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 1, 90, 60); }));
+    ASSERT_NE(find(uneven, "R27"), nullptr) << rules_of(uneven);
+    EXPECT_NEAR(find(uneven, "R27")->recoverable_ms, 0.9 * 0.4 * 1.99, 0.01);
+    const Insights neither =
+        find_insights(on_cpus([](TraceMaker& m, double t) { quiet_machine(m, t, 34, 90, 60); }));
+    EXPECT_NE(why(neither, "R27").find("threads waited 34 %"), std::string::npos);
+    const Insights narrow = find_insights(on_cpus([](TraceMaker& m, double t) {
+        quiet_machine(m, t, 1, 90, 95);
+        m.counter("machine: vector bits of the CPU", t + 1, 768);
+    }));
+    ASSERT_NE(find(narrow, "R28"), nullptr) << rules_of(narrow);
+    EXPECT_NE(why(of({}), "R26").find("GPU"), std::string::npos);
+    EXPECT_NE(why(of({}), "R25").find("predates"), std::string::npos);
+}
+
+TEST(Rules, CpusGetNoAdviceForGpusAndNoLimitsOnABusyMachine) {
+    InsightOptions options;
+    options.floors.resize(1);
+    options.floors[0].stage = Stage::blend;
+    options.floors[0].floor_ms = 0.2;
+    options.floors[0].limit = CostLimit::arithmetic;
+    const auto at = [&](double waited) {
+        return find_insights(
+            on_cpus([waited](TraceMaker& m, double t) { quiet_machine(m, t, waited, 90, 95); }),
+            options);
+    };
+    const Insights quiet = at(1);
+    ASSERT_NE(find(quiet, "R11"), nullptr) << rules_of(quiet);
+    const std::string& advice = find(quiet, "R11")->advice;
+    EXPECT_EQ(advice.find("warps"), std::string::npos) << advice;
+    EXPECT_NE(advice.find("thread"), std::string::npos) << advice;
+    EXPECT_NEAR(find(quiet, "R11")->recoverable_ms, 1 - 0.2 / 0.6, 0.01);
+    EXPECT_NEAR(find(at(10), "R11")->recoverable_ms, 0.9 - 0.2 / 0.6, 0.01);  // less the waiting
+    const Insights busy = at(34);
+    EXPECT_EQ(find(busy, "R11"), nullptr);
+    EXPECT_NE(why(busy, "R11").find("threads waited 34 % of the time"), std::string::npos)
+        << why(busy, "R11");
 }
 
 }  // namespace

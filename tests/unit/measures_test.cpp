@@ -7,14 +7,14 @@
 
 #include "panels/viewport/overlay_parts.h"
 #include "renderer/scene/camera.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
 
 class Measures : public testing::Test {
   protected:
-    fs::path folder_ = fs::temp_directory_path() / fmt::format("gausscope_measures_{}", ::getpid());
-    void TearDown() override { fs::remove_all(folder_); }
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(Measures, ComeBackAsTheyWere) {

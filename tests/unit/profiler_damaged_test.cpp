@@ -1,13 +1,11 @@
 // Traces with impossible events, traces that were cut, and files that are none: what is whole comes
 // in, the rest is counted with its place.
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <protozero/pbf_writer.hpp>
 
 #include "profiler/files/import_ranks.h"
 #include "tests/unit/foreign_traces.h"
-#include "tests/unit/io_mutator.h"
 
 namespace gs {
 namespace {
@@ -98,20 +96,6 @@ TEST_F(Damaged, CutFilesGiveWhatIsWhole) {
     EXPECT_TRUE(read(file + "and more", store).cut);
 }
 
-std::string packed(const std::string& bytes) {
-    std::string out(compressBound(bytes.size()) + 64, '\0');
-    z_stream z{};
-    EXPECT_EQ(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    z.avail_in = static_cast<uInt>(bytes.size());
-    z.next_out = reinterpret_cast<Bytef*>(out.data());
-    z.avail_out = static_cast<uInt>(out.size());
-    EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
-    out.resize(z.total_out);
-    deflateEnd(&z);
-    return out;
-}
-
 TEST_F(Damaged, CutPacketsAndArchivesGiveWhatIsWhole) {
     std::string list;
     for (int i = 0; i < 200; ++i) list += (i == 0 ? "" : ",") + whole("a", i * 20, 10.5 + i % 7);
@@ -135,7 +119,7 @@ TEST_F(Damaged, CutPacketsAndArchivesGiveWhatIsWhole) {
     EXPECT_NE(note_with(read(file + "\x0A\xFF\xFF\xFF\xFF\x0F", longer, "t.pftrace"),
                         fmt::format("from byte {} on", file.size()).c_str()),
               "");
-    const std::string archive = packed(events(list));
+    const std::string archive = gzipped(events(list));
     TraceStore half;
     const auto summary = read(archive.substr(0, archive.size() / 2), half, "t.json.gz");
     EXPECT_GT(summary.spans, 10u);
@@ -231,7 +215,7 @@ TEST_F(Damaged, MutatedFiles) {
     test::hammer(everything(), 500, parse);
     test::hammer(*read_text_file(folder_ / "all.json"), 300, parse);
     test::hammer(*read_text_file(folder_ / "all.pftrace"), 500, parse);
-    test::hammer(packed(everything()), 200, parse);
+    test::hammer(gzipped(everything()), 200, parse);
 }
 
 }  // namespace

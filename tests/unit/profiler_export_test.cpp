@@ -16,6 +16,7 @@
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
 #include "tests/support/own_ring.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
@@ -26,11 +27,6 @@ constexpr std::int64_t kMs = 1'000'000;
 
 class Export : public testing::Test {
   protected:
-    Export() : folder_(fs::temp_directory_path() / fmt::format("gausscope-export-{}", ::getpid())) {
-        fs::create_directories(folder_);
-    }
-    ~Export() override { fs::remove_all(folder_); }
-
     struct Checked {
         int code = -1;
         std::string output;
@@ -45,7 +41,7 @@ class Export : public testing::Test {
         out.code = WEXITSTATUS(::pclose(pipe));
         return out;
     }
-    fs::path folder_;
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(Export, RealRecordingIsAWellFormedTrace) {

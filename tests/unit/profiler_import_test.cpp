@@ -4,20 +4,18 @@
 
 #include <gtest/gtest.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include <bit>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <protozero/pbf_writer.hpp>
 
 #include "profiler/analysis/timeline_facts.h"
-#include "profiler/files/export_perfetto.h"
-#include "profiler/files/export_text.h"
-#include "tests/unit/io_mutator.h"
+#include "tests/unit/foreign_traces.h"
 
 namespace gs {
 namespace {
+
+using test::gzipped;
 
 using protozero::pbf_writer;
 
@@ -106,27 +104,8 @@ void expect_equal(const TraceStore& a, const TraceStore& b) {
     EXPECT_EQ(a.sources().loss().total(), b.sources().loss().total());
 }
 
-std::string gzipped(const std::string& bytes) {
-    z_stream z{};
-    EXPECT_EQ(deflateInit2(&z, 6, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
-    std::string out(deflateBound(&z, bytes.size()), '\0');
-    z.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-    z.avail_in = static_cast<uInt>(bytes.size());
-    z.next_out = reinterpret_cast<Bytef*>(out.data());
-    z.avail_out = static_cast<uInt>(out.size());
-    EXPECT_EQ(deflate(&z, Z_FINISH), Z_STREAM_END);
-    out.resize(z.total_out);
-    deflateEnd(&z);
-    return out;
-}
-
 class Import : public testing::Test {
   protected:
-    Import() : folder_(fs::temp_directory_path() / fmt::format("gausscope-import-{}", ::getpid())) {
-        fs::create_directories(folder_);
-    }
-    ~Import() override { fs::remove_all(folder_); }
-
     Result<ImportSummary> import(const std::string& bytes, TraceStore& store,
                                  const ImportOptions& options = {}) {
         std::ofstream(folder_ / "t", std::ios::binary)
@@ -144,7 +123,7 @@ class Import : public testing::Test {
         EXPECT_TRUE(export_perfetto(recorded(), folder_ / "own.pftrace"));
         return *read_text_file(folder_ / "own.pftrace");
     }
-    fs::path folder_;
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(Import, OwnPerfettoExportComesBack) {

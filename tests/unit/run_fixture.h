@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "small_run.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/run/run.h"
 
 namespace gs::testing {
@@ -23,16 +24,6 @@ inline const std::set<std::string> kFiles{"checkpoint.gsc", "metrics.csv", "metr
 
 class RunTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        folder_ = fs::temp_directory_path() /
-                  fmt::format("gausscope_run_{}_{}", ::getpid(),
-                              ::testing::UnitTest::GetInstance()->current_test_info()->name());
-        fs::create_directories(folder_);
-    }
-    void TearDown() override {
-        std::error_code ignored;
-        fs::remove_all(folder_, ignored);
-    }
     std::unique_ptr<TrainingRun> make(
         std::unique_ptr<Rasterizer> rasterizer = make_cpu_rasterizer(),
         std::shared_ptr<Capture> capture = small_capture()) {
@@ -64,7 +55,8 @@ class RunTest : public ::testing::Test {
         return text ? Json::parse(*text) : Json();
     }
 
-    fs::path folder_;
+    const test::TemporaryFolder temporary_;
+    const fs::path folder_ = temporary_;
     RunOptions options_;
     std::vector<std::string> told_;
 };

@@ -5,14 +5,14 @@
 #include <unistd.h>
 
 #include "renderer/scene/near_plane.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
 
 class SavedViews : public testing::Test {
   protected:
-    fs::path folder_ = fs::temp_directory_path() / fmt::format("gausscope_views_{}", ::getpid());
-    void TearDown() override { fs::remove_all(folder_); }
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(SavedViews, ComeBackAsTheyWere) {

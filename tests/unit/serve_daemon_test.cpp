@@ -14,6 +14,7 @@
 #include "profiler/serve/daemon.h"
 #include "profiler/serve/recording_hook.h"
 #include "serve_trace.h"
+#include "tests/support/temporary_folder.h"
 
 namespace gs::serve {
 namespace {
@@ -24,17 +25,12 @@ using Json = nlohmann::json;
 
 class ServeTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        folder = fs::temp_directory_path() / ("serve_test_" + std::to_string(::getpid()));
-        fs::remove_all(folder);
-    }
-    void TearDown() override { fs::remove_all(folder); }
     FlightRecorder recorder(std::uint64_t max_bytes = 1 << 30) {
         auto opened = FlightRecorder::open({.folder = folder, .max_bytes = max_bytes});
         EXPECT_TRUE(opened);
         return std::move(*opened);
     }
-    fs::path folder;
+    const test::TemporaryFolder folder;
 };
 
 /// A process, and what a daemon finds at it that records slow steps only.

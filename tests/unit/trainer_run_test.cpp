@@ -9,6 +9,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "small_run.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
 #include "trainer/density/init.h"
 #include "trainer/trainer.h"
@@ -42,19 +43,8 @@ struct Unreadable : PhotoSource {
 
 class TrainerRun : public ::testing::Test {
   protected:
-    void SetUp() override {
-        folder_ =
-            fs::temp_directory_path() /
-            fmt::format("gausscope_trainer_{}", ::testing::UnitTest::GetInstance()->random_seed());
-        folder_ += ::testing::UnitTest::GetInstance()->current_test_info()->name();
-        fs::create_directories(folder_);
-    }
-    void TearDown() override {
-        set_thread_count(0);
-        std::error_code ignored;
-        fs::remove_all(folder_, ignored);
-    }
-    fs::path folder_;
+    void TearDown() override { set_thread_count(0); }
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(TrainerRun, DensifiesAndLearns) {
