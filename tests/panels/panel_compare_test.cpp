@@ -164,7 +164,7 @@ TEST_F(ComparePanel, AFilesMenuOffersTheComparison) {
         return path.ends_with(".ply") ? FileKind::splats : FileKind::other;
     };
     snapshot.file_types = types;
-    files.browser.enter(folder.string(), types);
+    files.browser.enter(folder.path().string(), types);
     files.browser.settle();
     snapshot.recent.clear();
     const auto draw = alone(files);

@@ -1,5 +1,5 @@
 // Scenarios of nvtx_program.cpp that iterate until the test says stop, and how all scenarios talk
-// to the test.
+// to the test. NVTX's functions are the includer's.
 #pragma once
 
 #include <unistd.h>
@@ -10,8 +10,6 @@
 #include <string>
 #include <thread>
 #include <vector>
-
-#include "tests/support/nvtx_client.h"
 
 namespace loop_program {
 
