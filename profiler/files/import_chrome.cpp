@@ -66,6 +66,7 @@ class ChromeReader {
             out_.clock.realtime_offset_ns = document_.base_ns;
         else if (first_ns_ > kCentury)
             out_.clock.realtime_offset_ns = 0;
+        if (zero_ != 0) settle_zero();
         ImportedProcess& main = out_.process(0);  // goes to the one with most spans
         main.batch.devices = std::move(document_.devices);
         main.batch.labels = document_.labels;
@@ -155,9 +156,25 @@ class ChromeReader {
     std::uint32_t pid() {
         const std::string_view written = text_of(event_->pid);
         if (event_->category == "Trace" && (written == "Spans" || written == "Traces")) return 0;
+        if (written == "0") return zero_ != 0 ? zero_ : zero_ = pids_.made_up(written);
         const std::uint32_t number = pids_.of(written);
         if (ImportNumbers::is_made_up(number)) made_up_.insert(number);
         return number;
+    }
+    /// The same of GPU work: 0 is the number of a device.
+    std::uint32_t pid_of_work() { return text_of(event_->pid) == "0" ? 0 : pid(); }
+    /// A process that the file calls 0 keeps that number if it is the only one: in the store, 0 is
+    /// of no known process. GPU work of that number is its own, except in torch's files.
+    void settle_zero() {
+        ImportedProcess& process = out_.process(zero_);
+        if (document_.devices.empty()) process.take(out_.process(0));
+        if (out_.has_others(zero_)) {
+            made_up_.insert(zero_);
+            return;
+        }
+        out_.process(0).take(process);
+        for (const Row& row : rows_)
+            if (row.pid == zero_) out_.info(row.track).pid = 0;
     }
     std::uint32_t tid() { return tids_.of(text_of(event_->tid), pids_.of(text_of(event_->pid))); }
     std::string key_of_thread() const {
@@ -205,7 +222,7 @@ class ChromeReader {
                    category == "graph") {
             take_work(begin, end);
         } else if (category == "cuda_sync") {
-            out_.add(pid(), &TraceBatch::syncs,
+            out_.add(pid_of_work(), &TraceBatch::syncs,
                      {begin, end, event.number("correlation"), event.small("context"),
                       event.small("stream"), sync_type(event.name)});
         } else if (category != "gpu_user_annotation") {  // ranges projected on the GPU: they follow
@@ -223,7 +240,7 @@ class ChromeReader {
             work.bytes = collective_bytes(*event_);
             work.category = out_.category(collective_text(*event_), "");
         }
-        out_.add_work(pid(), work);
+        out_.add_work(pid_of_work(), work);
     }
     /// One end of an arrow from a forward operator to its backward pass.
     void take_pass() {
@@ -315,6 +332,7 @@ class ChromeReader {
     ImportPasses passes_;
     ImportNumbers pids_, tids_;
     std::set<std::uint32_t> made_up_;  ///< processes with events
+    std::uint32_t zero_ = 0;           ///< the process that the file calls 0, if it has events
     std::vector<Row> rows_;
     std::unordered_map<std::string, std::size_t> row_of_key_;
     std::unordered_map<std::string, std::string> name_of_key_;

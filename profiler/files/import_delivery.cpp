@@ -71,7 +71,8 @@ void ImportDelivery::take_track(ImportedTrack& track, Part& part, TraceBatch& ba
         return AsyncSpanEvent{e.begin_ns, e.end_ns,      e.payload,      info.track,
                               e.name,     e.has_payload, e.payload_kind, e.category};
     };
-    for (const ImportedEvent& e : found.beside) batch.async_spans.push_back(async(e));
+    for (const ImportedEvent& e : found.beside)
+        (e.not_ended ? part.open_asyncs : batch.async_spans).push_back(async(e));
     for (const ImportedEvent& e : found.open)
         if (info.kind == TrackKind::overlapping)
             part.open_asyncs.push_back(async(e));
@@ -155,31 +156,19 @@ std::uint32_t ImportDelivery::main_pid() const {
     return best;
 }
 
-/// A pid without spans or calls is no process but a device's number, as torch writes it: what it
-/// has is the main one's.
+/// A pid without spans, calls or counters is no process but a device's number, as torch writes it:
+/// its GPU work is the main one's.
 void ImportDelivery::adopt_devices(std::uint32_t main) {
-    const auto adopt = [](auto& into, auto& from) {
-        into.insert(into.end(), std::make_move_iterator(from.begin()),
-                    std::make_move_iterator(from.end()));
-        from.clear();
-    };
     for (auto& [pid, process] : trace_.processes) {
         if (pid == main || main == 0 || pid >= kFirstPid || process.declared ||
             parts_.contains(pid) || !process.batch.api_calls.empty() ||
-            !process.batch.samples.empty()) {
+            !process.batch.samples.empty() || (pid != 0 && !process.batch.counters.empty())) {
             if (process.empty() && !process.declared && !parts_.contains(pid) && pid != main)
                 continue;  // only its name is known
             parts_.try_emplace(pid);
             continue;
         }
-        TraceBatch &into = trace_.process(main).batch, &from = process.batch;
-        adopt(into.gpu_work, from.gpu_work);
-        adopt(into.syncs, from.syncs);
-        adopt(into.memory, from.memory);
-        adopt(into.counters, from.counters);
-        adopt(into.devices, from.devices);
-        if (into.process_name.empty()) into.process_name = from.process_name;
-        if (into.labels.empty()) into.labels = from.labels;
+        trace_.process(main).take(process);
     }
 }
 
@@ -418,8 +407,8 @@ std::vector<std::string> ImportDelivery::own_notes() const {
                         overlapping_));
     if (beside_ > 0)
         out.push_back(
-            fmt::format("{} of them overlap more than {} others: they are on their process's track "
-                        "of overlapping ranges",
+            fmt::format("{} spans are in or overlap more than {} others: they are on their "
+                        "process's track of overlapping ranges",
                         beside_, kImportRows));
     if (summary_.open > 0)
         out.push_back(fmt::format(

@@ -58,6 +58,32 @@ std::uint32_t ImportEvents::add_track() {
     return trace_.tracks.back().info.track;
 }
 
+void ImportedProcess::take(ImportedProcess& other) {
+    const auto append = [](auto& into, auto& from) {
+        into.insert(into.end(), std::make_move_iterator(from.begin()),
+                    std::make_move_iterator(from.end()));
+        from.clear();
+    };
+    TraceBatch& from = other.batch;
+    append(batch.gpu_work, from.gpu_work);
+    append(batch.api_calls, from.api_calls);
+    append(batch.syncs, from.syncs);
+    append(batch.memory, from.memory);
+    append(batch.counters, from.counters);
+    append(batch.devices, from.devices);
+    if (batch.process_name.empty()) batch.process_name = std::exchange(from.process_name, {});
+    if (batch.labels.empty()) batch.labels = std::exchange(from.labels, {});
+}
+
+bool ImportEvents::has_others(std::uint32_t pid) const {
+    const auto is_other = [pid](std::uint32_t of) { return of != 0 && of != pid; };
+    return std::ranges::any_of(trace_.tracks,
+                               [&](const auto& track) { return is_other(track.info.pid); }) ||
+           std::ranges::any_of(trace_.processes, [&](const auto& process) {
+               return is_other(process.first) && !process.second.empty();
+           });
+}
+
 std::uint32_t ImportEvents::name(std::string_view text, std::string_view domain) {
     const auto next = static_cast<std::uint32_t>(trace_.names.size() + 1);
     std::string key(text);

@@ -53,6 +53,8 @@ struct ImportedProcess {
                batch.memory.empty() && batch.pauses.empty() && batch.counters.empty() &&
                batch.samples.empty();
     }
+    /// Everything of `other` but its samples.
+    void take(ImportedProcess& other);
 };
 struct ImportedTrack {
     TrackInfo info;
@@ -145,6 +147,8 @@ class ImportEvents {
     void add_work(std::uint32_t pid, const GpuWorkEvent& work, std::uint64_t event = 0);
     /// The ranges of `track` are others of `into`, which they overlap.
     void join(std::uint32_t track, std::uint32_t into);
+    /// Whether there is anything of another process than `pid` and 0.
+    bool has_others(std::uint32_t pid) const;
     /// A sample and its stack, innermost frame first.
     void add_sample(std::uint32_t pid, SampleEvent sample, std::span<const FrameEvent> frames);
     /// The flow of a call that launched these pieces of work.

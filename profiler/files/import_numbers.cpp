@@ -17,6 +17,10 @@ std::uint32_t ImportNumbers::of(std::string_view written, std::uint32_t scope) {
         read.ec == std::errc() && read.ptr == stop && real >= 0 && real < kFirstMadeUp &&
         real == std::floor(real))
         return static_cast<std::uint32_t>(real);
+    return made_up(written, scope);
+}
+
+std::uint32_t ImportNumbers::made_up(std::string_view written, std::uint32_t scope) {
     std::string key = std::to_string(scope);
     key.append(1, '\n').append(written);
     const auto next = kFirstMadeUp + static_cast<std::uint32_t>(made_up_.size());

@@ -19,6 +19,8 @@ class ImportNumbers {
     /// `written`: as the file has it, empty: 0. `scope`: threads of different processes may be
     /// called the same.
     std::uint32_t of(std::string_view written, std::uint32_t scope = 0);
+    /// A number that no other has, even if `written` is a small one.
+    std::uint32_t made_up(std::string_view written, std::uint32_t scope = 0);
     /// What the file calls the owner of a number that was made up.
     const std::string& written(std::uint32_t number) const;
 

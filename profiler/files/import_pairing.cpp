@@ -101,9 +101,10 @@ Pairing pair_events(std::vector<ImportedEvent>& events, TrackKind kind, std::int
         found.overlapping = nest(events, rounding_ns);
     std::size_t kept = 0;
     for (const ImportedEvent& event : events) {
-        if (event.depth >= kImportRows && event.overlaps && kind == TrackKind::thread)
+        const bool deep = event.depth >= kImportRows;
+        if (deep && kind == TrackKind::thread)
             found.beside.push_back(event);
-        else if (event.depth >= kImportRows)
+        else if (deep && kind == TrackKind::gpu_stream)
             ++found.too_deep;
         else if (event.not_ended)
             found.open.push_back(event);

@@ -8,13 +8,13 @@
 
 namespace gs {
 
-/// Rows of a thread's track; what would be on deeper ones has no place.
+/// Rows of the track of a thread or a GPU stream.
 inline constexpr std::size_t kImportRows = 64;
 
 struct Pairing {
     std::uint64_t ends_alone = 0, too_deep = 0, overlapping = 0;
     std::vector<ImportedEvent> open;    ///< without an end, unless the file says where it was open
-    std::vector<ImportedEvent> beside;  ///< whole ones that overlap more others than there are rows
+    std::vector<ImportedEvent> beside;  ///< of a thread, in more others than there are rows
 };
 
 /// Leaves finished ranges only, in order of their ends, with rows. Ranges that lie inside others

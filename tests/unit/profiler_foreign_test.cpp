@@ -78,6 +78,73 @@ TEST_F(Foreign, ManyOverlappingSpansAreAllKept) {
     expect_kept(many);
 }
 
+// As Python's call stacks are, which torch.profiler writes on request.
+TEST_F(Foreign, RangesInMoreThanSixtyFourOthersKeepTheirLengths) {
+    std::string inside, open;
+    for (int i = 0; i < 300; ++i) {
+        const char* const comma = i == 0 ? "" : ",";
+        inside += comma + whole(fmt::format("n{}", i).c_str(), i, 600 - 2 * i);
+        open += fmt::format(R"({}{{"ph": "B", "name": "o{}", "pid": 1, "tid": 1, "ts": {}}})",
+                            comma, i, i);
+    }
+    for (const std::string& list : {inside, open + "," + whole("last", 900, 100)}) {
+        TraceStore store;
+        const auto summary = read(events(list), store);
+        EXPECT_EQ(summary.lost, 0u) << fmt::format("{}", fmt::join(summary.notes, "; "));
+        EXPECT_NE(note_with(summary, "in or overlap more than 64 others"), "");
+        const Lengths kept = lengths_of(store);
+        EXPECT_EQ(kept.size(), list == inside ? 300u : 301u);
+        EXPECT_EQ(kept.contains({"n299", 299'000, 301'000}), list == inside);
+        EXPECT_EQ(kept.contains({"o299", 299'000, 1'000'000}), list != inside);
+        expect_kept(store);
+    }
+}
+
+// Zero is also how a file writes that there is no process, and torch the first GPU.
+TEST_F(Foreign, AProcessThatIsCalledZeroIsOneOfItsOwn) {
+    const auto event = [](const char* name, const char* more, int pid, int at) {
+        return fmt::format(
+            R"({{"ph": "X", "name": "{}", {} "pid": {}, "tid": 1, "ts": {}, "dur": 5}})", name,
+            more, pid, at);
+    };
+    const std::string count = R"({"ph": "C", "name": "c", "pid": 0, "ts": 1, "args": {"v": 3}})";
+    const std::string of_zero = event("a", "", 0, 0) + "," + count + "," +
+                                event("k", R"("cat": "kernel",)", 0, 2) + "," +
+                                R"({"ph": "M", "name": "process_name", "pid": 0,)"
+                                R"( "args": {"name": "host"}})";
+    TraceStore two, one;
+    EXPECT_EQ(read(events(of_zero + "," + event("b", "", 1, 0) + "," + event("c", "", 1, 10)), two)
+                  .processes,
+              2u);
+    EXPECT_EQ(words_by_process(two),
+              (std::vector<std::string>{"host/thread 1: a 5", "host/GPU 0 stream 0: k 5",
+                                        "/thread 1: b 5", "/thread 1: c 5"}))
+        << fmt::format("{}", fmt::join(words_by_process(two), "\n"));
+    ASSERT_EQ(two.counters().size(), 1u);
+    EXPECT_EQ(two.processes()[two.counters()[0].process].name, "host");
+    expect_kept(two);
+    for (const char* file : {"out.json", "out.pftrace"}) {
+        TraceStore again;
+        ASSERT_TRUE(import_trace(folder_ / file, again));
+        EXPECT_EQ(words_by_process(again).size(), 4u);
+        EXPECT_EQ(again.processes().size(), 2u) << file;
+    }
+    EXPECT_EQ(read(events(of_zero), one).processes, 1u);
+    EXPECT_EQ(one.processes()[0].pid, 0u);
+    EXPECT_EQ(words_by_process(one),
+              (std::vector<std::string>{"host/thread 1: a 5", "host/GPU 0 stream 0: k 5"}));
+}
+
+TEST_F(Foreign, CountersOfSmallProcessNumbersStayApart) {
+    std::string list = whole("host", 0, 10);
+    for (const int pid : {1, 2, 3})
+        list += fmt::format(
+            R"(,{{"ph": "C", "name": "c", "pid": {}, "ts": {}, "args": {{"v": 1}}}})", pid, pid);
+    TraceStore store;
+    EXPECT_EQ(read(events(list), store).processes, 3u);
+    EXPECT_EQ(store.counters().size(), 3u);
+}
+
 TEST_F(Foreign, ProcessesAndThreadsOfAnyNumberStayApart) {
     const auto event = [](const char* name, const char* pid, const char* tid, int at) {
         return fmt::format(
