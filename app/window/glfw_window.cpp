@@ -6,6 +6,7 @@
 #include <imgui/backends/imgui_impl_glfw.h>
 #include <imgui/backends/imgui_impl_opengl3.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <set>
@@ -317,6 +318,18 @@ tl::unexpected<Error> no_window(std::string_view what) {
                     : "no display (DISPLAY is not set); use --headless, or run under xvfb-run");
 }
 
+/// No window is larger than the screen between the desktop's panels: not every window manager sees
+/// to that, and what is outside cannot be reached.
+void fit_to_screen(GLFWwindow* window) {
+    int x = 0, y = 0, width = 0, height = 0, has_width = 0, has_height = 0;
+    GLFWmonitor* const monitor = glfwGetPrimaryMonitor();
+    if (monitor == nullptr) return;
+    glfwGetMonitorWorkarea(monitor, &x, &y, &width, &height);
+    glfwGetWindowSize(window, &has_width, &has_height);
+    if (width > 0 && height > 0 && (has_width > width || has_height > height))
+        glfwSetWindowSize(window, std::min(has_width, width), std::min(has_height, height));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Window>> open_glfw_window(const WindowOptions& options) {
@@ -341,6 +354,7 @@ Result<std::unique_ptr<Window>> open_glfw_window(const WindowOptions& options) {
         glfwTerminate();
         return error;
     }
+    fit_to_screen(window);
     glfwMakeContextCurrent(window);
     if (auto loaded = load_gl(glfwGetProcAddress); !loaded) {
         glfwDestroyWindow(window);

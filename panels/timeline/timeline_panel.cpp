@@ -39,9 +39,10 @@ void draw_sources(const Snapshot& snapshot, Commands& commands) {
     tooltip("Trace to show: this session, an open file or an attached process");
     ImGui::SameLine();
     if (shown && !shown->own) {
-        if (ImGui::Button(shown->store ? "Close" : "Cancel"))
+        const bool reads = !shown->store && shown->problem.empty();
+        if (ImGui::Button(reads ? "Cancel" : "Close"))
             commands.push("trace.close", {std::to_string(shown->id)});
-        tooltip(shown->store ? "Close this trace" : "Stop reading this file");
+        tooltip(reads ? "Stop reading this file" : "Close this trace");
         ImGui::SameLine();
     }
 }

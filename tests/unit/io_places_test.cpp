@@ -64,6 +64,11 @@ TEST(Places, TheLargestOfSeveralModelsIsUsedOrTheNamedOne) {
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error().kind, ErrorKind::usage);
     EXPECT_THAT(wrong.error().text(), HasSubstr("sparse/10 (2 photos)"));
+    folder.write("sparse/0/images.bin", std::string("\x08\0\0\0\0\0\0\0", 8));  // cut
+    EXPECT_THAT(load(folder.path(), no_split()).models,
+                ElementsAre("sparse/0 (damaged)", "sparse/1 (3 photos)", "sparse/10 (2 photos)"));
+    files.names = {"a.png"};
+    files.write(folder, "sparse/0");
     // The folder of the models, given itself.
     EXPECT_EQ(load(folder / "sparse").views.size(), 3u);
     EXPECT_EQ(load(folder / "sparse/0").views.size(), 1u);
@@ -74,6 +79,8 @@ TEST(Places, ModelsAndPhotosWhereOtherProgramsPutThem) {
          {std::pair("dense/sparse", "dense/images"), std::pair("dense/0/sparse", "dense/0/images"),
           std::pair("distorted/sparse/0", "input"), std::pair("colmap/sparse/0", "images"),
           std::pair("colmap", "images"), std::pair("Sparse/0", "Images"),
+          std::pair("colmap/dense/0/sparse", "colmap/dense/0/images"),
+          std::pair("colmap/dense/sparse/0", "colmap/dense/images"),
           std::pair("undistorted/sparse", "undistorted/images"), std::pair("dense", "images")}) {
         const TempFolder folder;
         ColmapFiles files;

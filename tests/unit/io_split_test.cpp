@@ -166,6 +166,30 @@ TEST(Split, ListsInJson) {
     EXPECT_THAT(split_notes(made.load()), HasSubstr("cannot read"));
 }
 
+TEST(Split, WhatIsNoListOfNamesInATransformsFileIsReported) {
+    const TempFolder folder;
+    for (const char* name : {"a.png", "b.png", "c.png"}) put_png(folder / name, pattern(8, 8, 3));
+    const auto frame = [](char name) {
+        return fmt::format(
+            R"({{"file_path": "{}.png", "transform_matrix": [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}})",
+            name);
+    };
+    for (const char* list : {R"("b.png")", "[1, 2]", "{}", "null"}) {
+        folder.write("transforms.json",
+                     fmt::format(R"({{"fl_x": 8, "w": 8, "h": 8, "frames": [{}, {}, {}],
+                                     "test_filenames": {}}})",
+                                 frame('a'), frame('b'), frame('c'), list));
+        const auto capture = load_capture(folder.path(), {});
+        ASSERT_TRUE(capture) << capture.error().text();
+        EXPECT_THAT(test_names(*capture), ElementsAre("a.png"));
+        EXPECT_EQ(
+            split_notes(*capture).find(
+                "test_filenames of transforms.json is not a list of names") != std::string::npos,
+            std::string_view(list) != "null")
+            << list;
+    }
+}
+
 TEST(Split, ListsOfATransformsFileCountForAModelBesideIt) {
     const EightPhotos made;
     made.folder.write("transforms.json",

@@ -1,6 +1,7 @@
 #include "renderer/io/captures/colmap_folders.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/text.h"
@@ -68,19 +69,21 @@ class ModelSearch {
     std::set<fs::path> known_;
 };
 
-// Photos in the model; 0 where that cannot be read.
-std::uint64_t photos_in(const fs::path& folder) {
+// Photos in the model; none where that cannot be read.
+std::optional<std::uint64_t> photos_in(const fs::path& folder) {
     std::error_code ignored;
     if (!fs::exists(folder / "images.bin", ignored)) {
         ColmapModel model;
-        return read_images_text(folder / "images.txt", model) ? model.images.size() : 0;
+        if (!read_images_text(folder / "images.txt", model)) return std::nullopt;
+        return model.images.size();
     }
     const auto file = InputFile::open(folder / "images.bin");
     std::vector<std::byte> head(8);
-    if (!file || !file->read_at(0, head)) return 0;
+    if (!file || !file->read_at(0, head)) return std::nullopt;
     ByteReader reader(head, "");
     const auto count = reader.read<std::uint64_t>();
-    return count <= file->size() / 64 ? count : 0;
+    if (count > file->size() / 64) return std::nullopt;
+    return count;
 }
 
 }  // namespace
@@ -91,8 +94,9 @@ std::vector<ColmapFolder> colmap_folders(const fs::path& path) {
     ModelSearch search(path);
     search.look_below("sparse");
     search.look_at(path);
-    for (const char* place : {"colmap/sparse", "colmap", "sparse_txt", "dense/sparse", "dense",
-                              "undistorted/sparse", "undistorted", "distorted/sparse"})
+    for (const char* place :
+         {"colmap/sparse", "colmap", "sparse_txt", "dense/sparse", "dense", "undistorted/sparse",
+          "undistorted", "distorted/sparse", "colmap/dense/sparse", "colmap/dense"})
         search.look_below(place);
     // The folder of the models itself.
     if (search.found_.empty())
@@ -135,10 +139,11 @@ Result<ChosenModel> choose_model(const fs::path& path, const std::vector<ColmapF
              fs::equivalent(one.folder, wanted, ignored)))
             named = i;
         if (folders.size() == 1) continue;
-        const std::uint64_t photos = photos_in(one.folder);
+        const auto photos = photos_in(one.folder);
         out.all.push_back(
-            fmt::format("{} ({} {})", one.name, photos, photos == 1 ? "photo" : "photos"));
-        if (photos > most) most = photos, best = i;
+            photos ? fmt::format("{} ({} {})", one.name, *photos, *photos == 1 ? "photo" : "photos")
+                   : one.name + " (damaged)");
+        if (photos.value_or(0) > most) most = *photos, best = i;
     }
     if (!wanted.empty() && named == folders.size())
         return no_such_model(

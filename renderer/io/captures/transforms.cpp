@@ -1,5 +1,8 @@
 // transforms.json of instant-ngp and nerfstudio, and transforms_train/val/test.json of
 // NeRF-synthetic (Blender).
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -129,17 +132,23 @@ Result<void> read_points(const Json& file, CaptureSource& source) {
     return {};
 }
 
-// nerfstudio's lists of what photos are for.
-void read_lists(const Json& file, const fs::path& path, PhotoLists& out) {
+// nerfstudio's lists of what photos are for. Returns the keys that are something else than lists of
+// names.
+std::vector<std::string> read_lists(const Json& file, const fs::path& path, PhotoLists& out) {
+    std::vector<std::string> wrong;
     for (const auto& [key, names] :
          {std::pair("train_filenames", &out.train), std::pair("val_filenames", &out.val),
           std::pair("test_filenames", &out.test)}) {
         const auto it = file.find(key);
-        if (it == file.end() || !it->is_array()) continue;
+        if (it == file.end() || it->is_null()) continue;
+        const bool right = it->is_array() && std::ranges::all_of(*it, &Json::is_string);
+        if (!right) wrong.emplace_back(key);
+        if (!it->is_array()) continue;
         for (const Json& name : *it)
             if (name.is_string()) names->push_back(name.get<std::string>());
     }
     if (out.any()) out.from = path.filename().string();
+    return wrong;
 }
 
 }  // namespace
@@ -189,7 +198,9 @@ Result<CaptureSource> read_transforms(const fs::path& path) {
         if (fs::is_regular_file(source.root / "transforms_val.json", ignored))
             source.notes.emplace_back("transforms_val.json is not used");
     }
-    read_lists(json, path, source.lists);
+    for (const std::string& key : read_lists(json, path, source.lists))
+        source.split_notes.push_back(fmt::format("{} of {} is not a list of names and is ignored",
+                                                 key, path.filename().string()));
     GS_TRY_VOID(read_points(json, source));
     settle_names(source);
     return source;
