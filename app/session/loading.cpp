@@ -72,9 +72,12 @@ Result<void> add_capture(OpenRequest& request, CaptureOptions& loading) {
     const RunPhotos photos = photos_of_run(request.contents.folder(), file, loading);
     loading = photos.loading;
     if (!request.capture.path.empty()) return {};
-    if (photos.capture.empty())
+    if (photos.capture.empty()) {
+        // A damaged checkpoint is not asked for its photos.
+        GS_TRY_VOID(read_checkpoint_model(file));
         return fail(ErrorKind::usage, file.string(), "a checkpoint needs its capture to resume",
                     "open the capture first, or run: open CHECKPOINT CAPTURE");
+    }
     std::error_code error;
     if (!fs::exists(photos.capture, error))
         return fail(ErrorKind::not_found, photos.capture, "the photos of this run no longer exist",

@@ -232,6 +232,8 @@ class Disk(Hostile):
                 file.write(b"\0" * 4096)
         if (pathlib.Path(GAUSSCOPE).parent / "lib/libgausscope_video.so").exists():
             self.full("render", out, "--path", "orbit:2", "--video", self.disk / "v.mp4", "--width", 64)
+            self.refused(1, "render", out, "--path", "orbit:2", "--video", self.disk / "v.mp4", "--width", 64,
+                         says="free some space")
         self.studio(1, f"wait-loaded\nexport.poses colmap {self.disk}/cameras\nquit\n", out, says="No space left on device")
         self.assertEqual([p.name for p in self.disk.iterdir()], ["fill"])
 
@@ -338,10 +340,17 @@ class Words(Hostile):
         for at in (0, 12, 40):
             bad = self.folder / f"bad{at}.gsc"
             bad.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1:])
-            for arguments in (["info", bad], ["convert", bad, self.folder / "x.ply"]):
+            for arguments in (["info", bad], ["convert", bad, self.folder / "x.ply"], ["view", bad, "--headless"]):
                 result = self.refused(2, *arguments, says=f"bad{at}.gsc")
                 self.assertIn("checkpoint", result.err.replace("bad", ""))
                 self.assertNotIn("splat file of a known format", result.err)
+                self.assertNotIn("needs its capture", result.err)
+
+    def test_a_video_is_no_folder_of_pictures(self):
+        write_splats(self.folder / "scene.ply", 20)
+        video = self.folder / "film.mp4"
+        self.refused(2, "render", self.folder / "scene.ply", "--path", "orbit:1", "-o", video, says="--video")
+        self.assertFalse(video.exists())
 
     def test_a_folder_that_is_trained_into(self):
         out = self.folder / "run"

@@ -194,6 +194,9 @@ class RenderRun {
 };
 
 Result<void> RenderRun::prepare() {
+    if (is_video_name(a_.output) && !fs::is_directory(a_.output))
+        return fail(ErrorKind::usage, a_.output, "-o names a folder, and this is a video",
+                    "write it with --video " + a_.output);
     // npy files are for numeric use: write all maps unless --maps chooses.
     GS_TRY(maps_,
            parse_maps(a_.maps.empty() ? (a_.format == "npy" && a_.video.empty() ? "all" : "color")

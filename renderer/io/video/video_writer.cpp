@@ -11,6 +11,7 @@
 
 #include "base/beside_program.h"
 #include "base/check.h"
+#include "base/full_disk.h"
 #include "base/text.h"
 #include "base/try.h"
 
@@ -46,14 +47,19 @@ Result<const video::Plugin*> plugin() {
     return loaded;
 }
 
+tl::unexpected<Error> unwritable(const fs::path& file, std::string why) {
+    auto error = fail(ErrorKind::unwritable, file.string(), std::move(why));
+    if (is_of_disk(error.value())) error.value().advice = "free some space or choose another disk";
+    return error;
+}
+
 Result<void> sync(const fs::path& file) {
     const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
     const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
     const int code = errno;
     if (descriptor >= 0) ::close(descriptor);
     if (synced) return {};
-    return fail(ErrorKind::unwritable, file.string(),
-                fmt::format("cannot be written: {}", std::strerror(code)));
+    return unwritable(file, fmt::format("cannot be written: {}", std::strerror(code)));
 }
 
 /// ".MP4" is ".mp4".
@@ -93,10 +99,11 @@ Result<VideoWriter> VideoWriter::create(const fs::path& file, const VideoOptions
     if (!out.video_) {
         std::error_code ignored;
         fs::remove(out.temporary_, ignored);
-        const bool folder = !fs::is_directory(fs::absolute(file).parent_path(), ignored),
-                   unwritable = folder || std::string_view(error).starts_with("cannot be written");
-        return fail(unwritable ? ErrorKind::unwritable : ErrorKind::unsupported, file.string(),
-                    error, folder ? "no such folder" : "");
+        if (!fs::is_directory(fs::absolute(file).parent_path(), ignored))
+            return fail(ErrorKind::unwritable, file.string(), error, "no such folder");
+        if (std::string_view(error).starts_with("cannot be written"))
+            return unwritable(file, error);
+        return fail(ErrorKind::unsupported, file.string(), error);
     }
     out.encoder_ = out.plugin_->encoder(out.video_);
     return out;
@@ -151,13 +158,12 @@ Result<void> VideoWriter::add(const Image8& picture) {
 Result<void> VideoWriter::finish() {
     CHECK(video_);
     char error[512] = {};
-    if (!plugin_->finish(video_, error, sizeof error))
-        return fail(ErrorKind::unwritable, file_.string(), error);
+    if (!plugin_->finish(video_, error, sizeof error)) return unwritable(file_, error);
     GS_TRY_VOID(sync(temporary_));
     plugin_->close(std::exchange(video_, nullptr));
     if (std::error_code code; fs::rename(temporary_, file_, code), code) {
         ::unlink(temporary_.c_str());
-        return fail(ErrorKind::unwritable, file_.string(), code.message());
+        return unwritable(file_, code.message());
     }
     return {};
 }
