@@ -78,7 +78,10 @@ Result<NewFolders> prepare_output_folder(const fs::path& folder) {
         missing.push_back(part);
     NewFolders made(std::move(missing));
     GS_TRY_VOID(make_folder(folder, "choose another folder with -o"));
-    GS_TRY_VOID(prepare_output_file(folder / ".gausscope-write-test"));
+    if (auto tried = prepare_output_file(folder / ".gausscope-write-test"); !tried) {
+        tried.error().path = folder.string();
+        return tl::unexpected(tried.error());
+    }
     return made;
 }
 

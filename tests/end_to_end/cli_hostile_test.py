@@ -205,6 +205,9 @@ class Disk(Hostile):
         self.full("convert", self.scene, self.disk / "y.ply")
         self.full("trace", trace, "-o", self.disk / "t.pftrace")
         self.full("report", out, "-o", self.disk / "r.html")
+        for arguments in (["sample", self.disk / "s"], ["render", out, "--path", "orbit:1", "-o", self.disk / "s"]):
+            refused = self.refused(1, *arguments, says="free some space")
+            self.assertNotIn("write-test", refused.err)
 
     def test_databases(self):
         with self.assertRaises(OSError), open(self.disk / "fill", "wb", buffering=0) as file:

@@ -272,6 +272,20 @@ TEST(Window, studio_runs_the_same_script_on_a_display) {
     drive_through(false);
 }
 
+TEST(Window, is_no_larger_than_the_screen) {
+    if (!std::getenv("DISPLAY")) GTEST_SKIP() << "no display";
+    const TemporaryFolder folder;
+    const std::string picture = (folder.path() / "window.png").string();
+    StudioOptions options = studio_options(
+        folder.path(), "wait-seconds 0.1\nscreenshot.window " + picture + "\nquit\n", false);
+    options.width = options.height = 5000;
+    EXPECT_EQ(run_with_commands(options), 0);
+    const auto drawn = read_image(picture);
+    ASSERT_TRUE(drawn) << drawn.error().text();
+    EXPECT_LT(drawn->width, 5000);
+    EXPECT_LT(drawn->height, 5000);
+}
+
 TEST(Window, no_display_gives_advice) {
     const char* display = std::getenv("DISPLAY");
     const std::string before = display ? display : "";

@@ -8,6 +8,7 @@
 #include "app/cli/subcommand.h"
 #include "app/sample/sample_capture.h"
 #include "base/assets.h"
+#include "base/full_disk.h"
 #include "base/try.h"
 
 namespace gs::cli {
@@ -48,7 +49,7 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
                     "name another one, or add --force");
     auto made = prepare_output_folder(folder);
     if (!made) {
-        made.error().advice = "name another folder";
+        if (!is_of_disk(made.error())) made.error().advice = "name another folder";
         return tl::unexpected(made.error());
     }
 
