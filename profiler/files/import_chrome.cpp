@@ -156,6 +156,7 @@ class ChromeReader {
     std::uint32_t pid() {
         const std::string_view written = text_of(event_->pid);
         if (event_->category == "Trace" && (written == "Spans" || written == "Traces")) return 0;
+        if (event_->category == "overhead" && written == "-1") return 0;
         if (written == "0") return zero_ != 0 ? zero_ : zero_ = pids_.made_up(written);
         const std::uint32_t number = pids_.of(written);
         if (ImportNumbers::is_made_up(number)) made_up_.insert(number);

@@ -135,6 +135,16 @@ TEST_F(Foreign, AProcessThatIsCalledZeroIsOneOfItsOwn) {
               (std::vector<std::string>{"host/thread 1: a 5", "host/GPU 0 stream 0: k 5"}));
 }
 
+TEST_F(Foreign, TorchsOverheadIsOfTheProcessThatItRecorded) {
+    TraceStore store;
+    const auto summary =
+        read(events(whole("a", 0, 10) + R"(,{"ph": "X", "cat": "overhead", "name": "Buffer Flush",)"
+                                        R"( "pid": -1, "tid": 0, "ts": 2, "dur": 3})"),
+             store);
+    EXPECT_EQ(std::pair(summary.spans, std::uint64_t{summary.processes}), counts(2, 1));
+    EXPECT_EQ(store.processes()[0].pid, 1u);
+}
+
 TEST_F(Foreign, CountersOfSmallProcessNumbersStayApart) {
     std::string list = whole("host", 0, 10);
     for (const int pid : {1, 2, 3})
