@@ -79,7 +79,9 @@ class Stage:
         self.options, self.name = options, name
         self.folder = options.out / name
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.until = time.monotonic() + minutes * 60
+        # The limits are a GPU's; a rehearsal may share its machine with much else.
+        self.slack = 4 if options.rehearse else 1
+        self.until = time.monotonic() + minutes * 60 * self.slack
         self.result = {"stage": name, "status": None, "begun": stamp(), "seconds": None, "under_way": None,
                        "program": identity_of(options.program), "findings": [], "notes": [], "commands": [], "data": {}}
         self._begun = time.monotonic()
@@ -129,7 +131,7 @@ class Stage:
     def run(self, name: str, *words: object, limit: float, good: tuple[int, ...] | None = (0,), env: dict | None = None) -> Done:
         """`good`: exit codes that are no finding; none: all. No command runs beyond its stage's time."""
         command = [str(w) for w in words]
-        limit = min(limit, max(self.left(), 0))
+        limit = min(limit * self.slack, max(self.left(), 0))
         self.result["under_way"] = {"name": name, "command": shlex.join(command), "since": stamp(), "limit": limit}
         self.save()
         log = self.folder / f"{name}.log"
@@ -151,7 +153,7 @@ class Stage:
 
     def together(self, jobs: list[tuple[str, list[object]]], limit: float, good: tuple[int, ...] = (0,)) -> list[Done]:
         """Several commands at once, as many as there are processes."""
-        limit = min(limit, max(self.left(), 1))
+        limit = min(limit * self.slack, max(self.left(), 1))
         names = ", ".join(name for name, _ in jobs)
         self.result["under_way"] = {"name": names, "since": stamp(), "limit": limit}
         self.save()

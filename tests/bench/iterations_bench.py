@@ -4,7 +4,7 @@ PyTorch's (DataLoader), as ranges alone (nvtx) and as ranges of two MPI ranks, e
 what the file and what the daemon say with the truth, and exits with 3 if one is more than 1 off. PYTHON is an interpreter with
 PyTorch, nvtx and mpi4py. The variable is GAUSSCOPE.
 
-    iterations_bench.py PYTHON [torch nvtx mpi] [--workers 1 2 4 8] [--steps 60]
+    iterations_bench.py PYTHON [torch nvtx mpi] [--workers 1 2 4 8] [--steps 60] [--keep DIR]
 """
 import argparse
 import json
@@ -104,6 +104,7 @@ def main():
     parser.add_argument("kinds", nargs="*", default=list(PROGRAMS))
     parser.add_argument("--workers", type=int, nargs="*", default=range(1, 9))
     parser.add_argument("--steps", type=int, default=60)
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the traces of wrong cells")
     asked = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gs-iterations-"))
     (folder / "run").mkdir(0o700)
@@ -120,6 +121,8 @@ def main():
                     right = all(len(told) == expected and all(abs(n - asked.steps) <= 1 for n in told) for told in (in_file, in_daemon))
                     cells += 1
                     wrong += not right
+                    if not right and asked.keep:
+                        shutil.copy(folder / "t.pftrace", asked.keep / f"{kind}-{workers}-{batch_ms}.pftrace")
                     if not right:
                         print(f"{kind}, {workers} workers, {batch_ms} ms a batch: file {in_file}, daemon {in_daemon} of {asked.steps}", flush=True)
             print(f"{kind}: {cells} cells so far, {wrong} wrong; load {os.getloadavg()[0]:.1f}", flush=True)
