@@ -68,17 +68,18 @@ class Arguments:
 
 
 PROJECT = Arguments(
-    {"q": "batches cameras gaussians", "i": "width height lens antialiased",
+    {"q": "batches cameras gaussians", "i": "width height lens antialiased unscented shutter",
      "f": "near_plane far_plane radius_clip eps2d least_compensation reserved"},
-    "means quats scales covars opacities viewmats Ks radii means2d depths conics compensated"
+    "means quats scales covars opacities viewmats Ks distortion viewmats_rs radii means2d depths conics compensated"
     " v_means2d v_depths v_conics v_compensated v_means v_quats v_scales v_covars v_opacities v_viewmats")
 SHADE = Arguments(
     {"q": "batches cameras gaussians bases", "i": "degree by_view"},
     "means viewmats coefficients radii colors v_colors v_means v_viewmats v_coefficients")
 BLEND = Arguments(
-    {"q": "images entries channels", "i": "width height gradients", "f": "alpha_max", "P": "lists"},
-    "first radii means2d conics opacities depths colors backgrounds picture alphas v_picture v_alphas"
-    " v_means2d v_conics v_opacities v_colors absolute")
+    {"q": "images entries channels batches cameras gaussians", "i": "width height gradients along_rays lens shutter",
+     "f": "alpha_max reserved", "P": "lists"},
+    "first radii means2d conics opacities depths colors backgrounds means quats scales viewmats Ks distortion viewmats_rs"
+    " picture alphas v_picture v_alphas v_means2d v_conics v_opacities v_colors absolute v_means v_quats v_scales")
 _CODES = {"torch.float32": 0, "torch.int32": 1, "torch.int64": 2}  # and dtypes, as they are met
 
 

@@ -55,14 +55,25 @@ def _wanted(needed: bool, like: Optional[Tensor]) -> Optional[Tensor]:
     return torch.empty_like(like) if needed and like is not None else None
 
 
+def _seen_from(viewmats: Tensor, viewmats_rs: Optional[Tensor]) -> Tensor:
+    """Views from where colours are seen: with a rolling shutter from between its two places."""
+    if viewmats_rs is None:
+        return viewmats
+    centre = lambda view: -(view[..., :3, :3].mT @ view[..., :3, 3:])  # noqa: E731
+    out = viewmats.clone()
+    out[..., :3, 3:] = viewmats[..., :3, :3] @ (centre(viewmats) + centre(viewmats_rs)) / -2
+    return out
+
+
 class Project(torch.autograd.Function):
     """And the colours of spherical harmonics, where `shading` is given."""
 
     @staticmethod
-    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, coefficients, shape, numbers, shading):
+    def forward(ctx, means, quats, scales, covars, opacities, viewmats, Ks, coefficients, distortion, viewmats_rs, shape,
+                numbers, shading):
         ctx.set_materialize_grads(False)
         inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
-                      Ks=Ks)
+                      Ks=Ks, distortion=distortion, viewmats_rs=viewmats_rs)
         radii = torch.empty((*shape, 2), dtype=torch.int32, device="cpu")
         means2d, depths, conics, compensated = floats(*shape, 2), floats(shape), floats(*shape, 3), floats(shape)
         run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
@@ -70,10 +81,11 @@ class Project(torch.autograd.Function):
         colors = None
         if shading is not None:
             colors = floats(*shape, 3)
-            run("gausscope_shade", SHADE, shading, means=means, viewmats=viewmats, coefficients=coefficients, radii=radii,
-                colors=colors)
+            run("gausscope_shade", SHADE, shading, means=means, viewmats=_seen_from(viewmats, viewmats_rs),
+                coefficients=coefficients, radii=radii, colors=colors)
         ctx.numbers, ctx.shading = numbers, shading
-        ctx.save_for_backward(*inputs.values(), coefficients, radii)
+        ctx.save_for_backward(means, quats, scales, covars, opacities, viewmats, Ks, coefficients, distortion, viewmats_rs,
+                              radii)
         fixed = () if any(ctx.needs_input_grad[:6]) else (means2d, depths, conics, compensated)
         ctx.mark_non_differentiable(radii, *fixed)
         return radii, means2d, depths, conics, compensated, colors
@@ -81,24 +93,23 @@ class Project(torch.autograd.Function):
     @staticmethod
     def backward(ctx, _, v_means2d, v_depths, v_conics, v_compensated, v_colors):
         _no_second_derivative()
-        *inputs, coefficients, radii = ctx.saved_tensors
-        means, quats, scales, covars, opacities, viewmats, Ks = inputs
-        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, inputs[:6])]
+        means, quats, scales, covars, opacities, viewmats, Ks, coefficients, distortion, viewmats_rs, radii = ctx.saved_tensors
+        out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, ctx.saved_tensors[:6])]
         run("gausscope_project_vjp", PROJECT, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
-            opacities=opacities, viewmats=viewmats, Ks=Ks, radii=radii, v_means2d=_whole(v_means2d),
+            opacities=opacities, viewmats=viewmats, Ks=Ks, distortion=distortion, viewmats_rs=viewmats_rs, radii=radii, v_means2d=_whole(v_means2d),
             v_depths=_whole(v_depths), v_conics=_whole(v_conics), v_compensated=_whole(v_compensated), v_means=out[0],
             v_quats=out[1], v_scales=out[2], v_covars=out[3], v_opacities=out[4], v_viewmats=out[5])
         v_coefficients = None
         if v_colors is not None and ctx.shading is not None:
             through = [_wanted(like is not None, like) for like in (out[0], out[5])]
             v_coefficients = _wanted(ctx.needs_input_grad[7], coefficients)
-            run("gausscope_shade_vjp", SHADE, ctx.shading, means=means, viewmats=viewmats, coefficients=coefficients,
-                radii=radii, v_colors=_whole(v_colors), v_means=through[0], v_viewmats=through[1],
-                v_coefficients=v_coefficients)
+            run("gausscope_shade_vjp", SHADE, ctx.shading, means=means, viewmats=_seen_from(viewmats, viewmats_rs),
+                coefficients=coefficients, radii=radii, v_colors=_whole(v_colors), v_means=through[0],
+                v_viewmats=through[1], v_coefficients=v_coefficients)
             for v, more in zip((out[0], out[5]), through):
                 if v is not None:
                     v += more
-        return (*out, None, v_coefficients, None, None, None)
+        return (*out, None, v_coefficients, None, None, None, None, None)
 
 
 class Pick(torch.autograd.Function):
@@ -163,36 +174,44 @@ def blend(inputs: dict, shape: tuple, numbers: dict) -> tuple[Tensor, Tensor, Op
     return picture, alphas, Lists(lists_in(memory)) if numbers["gradients"] else None
 
 
+BLENDED = ("means2d", "conics", "opacities", "colors", "backgrounds", "means", "quats", "scales", "depths", "radii", "first",
+           "viewmats", "Ks", "distortion", "viewmats_rs")  # the tensors of Blend.forward()
+
+
 class Blend(torch.autograd.Function):
+    """Of ellipses, or along rays: conics are None then, else means, quats, scales and what describes cameras."""
+
     @staticmethod
-    def forward(ctx, means2d, conics, opacities, colors, backgrounds, depths, radii, first, absolute, lead,
-                numbers):
+    def forward(ctx, *arguments):
+        *tensors, absolute, lead, numbers = arguments
         ctx.set_materialize_grads(False)
-        inputs = dict(means2d=means2d, conics=conics, opacities=opacities, colors=colors, backgrounds=backgrounds,
-                      depths=depths, radii=radii, first=first)
+        inputs = dict(zip(BLENDED, tensors))
         picture, alphas, lists = blend(inputs, (*lead, numbers["height"], numbers["width"]), numbers)
         if lists is None:
             return picture, alphas
         ctx.numbers, ctx.lists, ctx.absolute = numbers, lists, absolute
-        ctx.save_for_backward(*inputs.values(), picture, alphas)
+        ctx.save_for_backward(*tensors, picture, alphas)
         # Callers write into their pictures; backward reads its own.
         return picture.clone(), alphas.clone()
 
     @staticmethod
     def backward(ctx, v_picture, v_alphas):
         _no_second_derivative()
-        means2d, conics, opacities, colors, backgrounds, depths, radii, first, picture, alphas = ctx.saved_tensors
-        out = [torch.empty_like(t) for t in (means2d, conics, opacities, colors)]
-        run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, first=first, radii=radii,
-            means2d=means2d, conics=conics, opacities=opacities, depths=depths, colors=colors, backgrounds=backgrounds,
-            picture=picture, alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), v_means2d=out[0],
-            v_conics=out[1], v_opacities=out[2], v_colors=out[3], absolute=ctx.absolute)
+        *tensors, picture, alphas = ctx.saved_tensors
+        inputs = dict(zip(BLENDED, tensors))
+        flat = inputs["conics"] is not None
+        out = {name: _wanted(name in ("opacities", "colors") or flat == (name in ("means2d", "conics")), inputs[name])
+               for name in ("means2d", "conics", "opacities", "colors", "means", "quats", "scales")}
+        run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, **inputs, picture=picture,
+            alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), absolute=ctx.absolute,
+            **{f"v_{name}": v for name, v in out.items()})
         if not _graph_is_kept():
             ctx.lists = None  # the graph may outlive its backward with the picture, and they are large
         v_backgrounds = None
         if ctx.needs_input_grad[4] and v_picture is not None:
             v_backgrounds = ((1 - alphas) * v_picture).sum((-3, -2))
-        return (*out, v_backgrounds, *[None] * 6)
+        v = list(out.values())
+        return (*v[:4], v_backgrounds, *v[4:], *[None] * 10)
 
 
 def apply(function: type[torch.autograd.Function], *arguments):

@@ -96,7 +96,7 @@ class GaussianRasterizer(torch.nn.Module):
         meta, colors = entries(
             means3D, None, None, covars, opacities.reshape(-1), colors_precomp if shs is None else shs,
             None if shs is None else s.sh_degree, s.viewmatrix.T[None], K[None], False,
-            dict(width=width, height=height, lens=0, near_plane=_NEAR, far_plane=1e10, radius_clip=0.0, eps2d=0.3,
+            dict(width=width, height=height, near_plane=_NEAR, far_plane=1e10, radius_clip=0.0, eps2d=0.3,
                  antialiased=bool(s.antialiasing), least_compensation=0.005))
         pixels = torch.tensor([0.5 * width, 0.5 * height], dtype=torch.float32, device="cpu")
         meta["means2d"] = meta["means2d"] + ((means2D - means2D.detach())[None, :, :2] * pixels)

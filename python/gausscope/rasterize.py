@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 from ._lib import Error
 from .arrays import as_tensor
 from .functions import Blend, Pick, Project, Sparse, apply, uncompiled
+from .lenses import MODELS, Lens
 from .meta import Meta
 
 compiled: Any = None
@@ -20,7 +21,6 @@ if hasattr(torch.library, "register_autograd"):  # PyTorch 2.4
     from . import compiled
 _is_compiling = torch.compiler.is_compiling if compiled else lambda: False
 
-_LENSES = {"pinhole": 0, "ortho": 1, "fisheye": 2}
 _MODES = ("RGB", "D", "ED", "RGB+D", "RGB+ED")
 # profile: (largest alpha, least factor of an antialiased opacity)
 _PROFILES = {"gsplat": (0.99, 0.005), "gsplat-1.5": (0.999, 0.0)}
@@ -28,8 +28,7 @@ _PROFILES = {"gsplat": (0.99, 0.005), "gsplat-1.5": (0.999, 0.0)}
 _ELSEWHERE = {
     "ut_params": (None,), "return_normals": (None, False), "global_z_order": (None, True), "rays": (None,),
     "lidar_coeffs": (None,), "external_distortion_coeffs": (None,), "extra_signals": (None,),
-    "extra_signals_sh_degree": (None,), "renderer_config": (None,), "radial_coeffs": (None,),
-    "tangential_coeffs": (None,), "thin_prism_coeffs": (None,), "ftheta_coeffs": (None,), "viewmats_rs": (None,),
+    "extra_signals_sh_degree": (None,), "renderer_config": (None,),
 }
 
 
@@ -61,13 +60,12 @@ def _refuse_transforms() -> None:
 _are_transforms_active = getattr(torch._C, "_are_functorch_transforms_active", lambda: False)
 
 
-def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, **off) -> None:
+def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, others, **off) -> None:
     """Raises for what is not supported, by its name."""
-    if (render_mode in _MODES and camera_model in tuple(_LENSES) and rasterize_mode in ("classic", "antialiased")
-            and profile in tuple(_PROFILES) and tile_size in (None, 16) and rolling_shutter in (None, 4)
-            and not others and not any(off.values())):
+    if (render_mode in _MODES and camera_model in tuple(MODELS) and rasterize_mode in ("classic", "antialiased")
+            and profile in tuple(_PROFILES) and tile_size in (None, 16) and not others and not any(off.values())):
         return
-    for name, value, known in (("render_mode", render_mode, _MODES), ("camera_model", camera_model, _LENSES),
+    for name, value, known in (("render_mode", render_mode, _MODES), ("camera_model", camera_model, MODELS),
                                ("rasterize_mode", rasterize_mode, ("classic", "antialiased")),
                                ("profile", profile, _PROFILES), ("tile_size", tile_size, (None, 16))):
         if not any(value is known_one or value == known_one for known_one in known):
@@ -75,8 +73,6 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolli
     for name, value in off.items():
         if value:
             raise Error(f"{name}=True is not supported")
-    if getattr(rolling_shutter, "value", rolling_shutter) not in (None, 4):
-        raise Error(f"rolling_shutter={rolling_shutter!r} is not supported; it is global")
     for name, value in others.items():
         if name not in _ELSEWHERE:
             raise TypeError(f"rasterization() got an unexpected keyword argument '{name}'")
@@ -129,8 +125,9 @@ def rasterization(
     tile_size: Optional[int] = 16, backgrounds: Optional[Tensor] = None, render_mode: str = "RGB",
     sparse_grad: bool = False, absgrad: bool = False, rasterize_mode: str = "classic", channel_chunk: int = 32,
     distributed: bool = False, camera_model: str = "pinhole", segmented: bool = False, covars: Optional[Tensor] = None,
-    with_ut: bool = False, with_eval3d: bool = False, *, rolling_shutter: Any = None, profile: str = "gsplat",
-    **others: Any,
+    with_ut: bool = False, with_eval3d: bool = False, *, radial_coeffs: Optional[Tensor] = None,
+    tangential_coeffs: Optional[Tensor] = None, thin_prism_coeffs: Optional[Tensor] = None, ftheta_coeffs: Any = None,
+    rolling_shutter: Any = None, viewmats_rs: Optional[Tensor] = None, profile: str = "gsplat", **others: Any,
 ) -> tuple[Tensor, Tensor, Meta]:
     """Draws Gaussians; every result has gradients. `...` are batch dimensions, the same of all tensors; N Gaussians, C
     cameras; float32 on the CPU.
@@ -149,8 +146,16 @@ def rasterization(
     What is not supported raises gausscope.Error, a ValueError, RuntimeError and AssertionError. tile_size, channel_chunk
     and segmented change nothing here.
     """
-    _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, rolling_shutter, others, with_ut=with_ut,
-            with_eval3d=with_eval3d, distributed=distributed)
+    _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, others, distributed=distributed)
+    lens = Lens(camera_model, with_ut, radial_coeffs, tangential_coeffs, thin_prism_coeffs, ftheta_coeffs, rolling_shutter,
+                viewmats_rs)
+    lens.refuse()
+    if (with_ut or with_eval3d) and (packed or covars is not None):
+        raise Error(f"{'with_ut' if with_ut else 'with_eval3d'}=True needs packed=False, and quats and scales")
+    if with_eval3d and absgrad:
+        raise Error("absgrad=True needs ellipses in the picture, and with_eval3d=True draws without them")
+    if with_eval3d and getattr(viewmats, "requires_grad", False):
+        raise Error("viewmats requires a gradient, and with_eval3d=True has none for it: pass viewmats.detach()")
     drawn: list[Tensor] = []
     if sparse_grad:
         if not packed or covars is not None or getattr(means, "ndim", 2) != 2:
@@ -160,12 +165,12 @@ def rasterization(
     alpha_max, least_compensation = _PROFILES[profile]
     meta, colors = entries(
         means, quats, scales, covars, opacities, colors if "RGB" in render_mode else None, sh_degree, viewmats, Ks,
-        packed, dict(width=width, height=height, lens=_LENSES[camera_model], near_plane=near_plane,
+        packed, dict(width=width, height=height, near_plane=near_plane,
                      antialiased=rasterize_mode == "antialiased", far_plane=far_plane, radius_clip=radius_clip,
-                     eps2d=eps2d, least_compensation=least_compensation), "RGB" in render_mode)
+                     eps2d=eps2d, least_compensation=least_compensation), lens, "RGB" in render_mode)
     if sparse_grad:
         drawn.append(meta["gaussian_ids"])
-    picture, alphas = draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max)
+    picture, alphas = draw(meta, colors, backgrounds, render_mode, absgrad, alpha_max, with_eval3d)
     return picture, alphas, meta
 
 
@@ -187,7 +192,7 @@ def compat(layout: str) -> Callable[..., tuple[Tensor, Tensor, Meta]]:
 
 def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], covars: Optional[Tensor],
             opacities: Tensor, colors: Optional[Tensor], sh_degree: Optional[int], viewmats: Tensor, Ks: Tensor,
-            packed: bool, numbers: dict, colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
+            packed: bool, numbers: dict, lens: Lens = Lens(), colored: bool = True) -> tuple[Meta, Optional[Tensor]]:
     """Everything before blending: meta, and colours [nnz, D] or, not packed, [..., C, N, D]."""
     compiling = _is_compiling()
     if not compiling:
@@ -211,6 +216,12 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     viewmats, Ks = _checked("viewmats", viewmats, (*views, 4, 4)), _checked("Ks", Ks, (*views, 3, 3))
     if Ks.requires_grad:
         raise Error("Ks requires a gradient, and rasterization() has none for intrinsics: pass Ks.detach()")
+    distortion, viewmats_rs = lens.distortion(_checked, views), lens.viewmats_rs
+    if viewmats_rs is not None:
+        viewmats_rs = _checked("viewmats_rs", viewmats_rs, (*views, 4, 4))
+        for name, tensor in (("viewmats", viewmats), ("viewmats_rs", viewmats_rs)):
+            if tensor.requires_grad:
+                raise Error(f"{name} requires a gradient, and a rolling shutter has none for it: pass {name}.detach()")
     by_view = False
     if colored:
         colors, by_view = _colors_of(colors, sh_degree, lead, C, N)
@@ -219,8 +230,9 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     shading = None
     if colored and sh_degree is not None:
         shading = dict(sizes, bases=colors.shape[-2], degree=operator.index(sh_degree), by_view=by_view)
-    arguments = (means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, (*views, N),
-                 {**sizes, **numbers}, shading)
+    numbers = {**sizes, **numbers, "lens": MODELS[lens.model], "unscented": bool(lens.unscented), "shutter": lens.shutter}
+    arguments = (means, quats, scales, covars, opacities, viewmats, Ks, None if shading is None else colors, distortion,
+                 viewmats_rs, (*views, N), numbers, shading)
     radii, means2d, depths, conics, compensated, shaded = (
         compiled.project(*arguments) if compiling else apply(Project, *arguments))
     if shading is not None:
@@ -229,7 +241,8 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
     meta = Meta(batch_ids=None, camera_ids=None, gaussian_ids=None, radii=radii, means2d=means2d, depths=depths,
                 conics=conics, opacities=compensated, width=width, height=height, tile_size=16,
                 tile_width=-(-width // 16), tile_height=-(-height // 16), n_batches=B, n_cameras=C)
-    meta.lead = views
+    meta.lead, meta.numbers = views, numbers
+    meta.world = (means, quats, scales), (viewmats, Ks, distortion, viewmats_rs)
     if packed:
         meta.first, colors = _pack(meta, colors, by_view, B, C, N)
         return meta, colors
@@ -257,8 +270,8 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
 
 
 def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,
-         alpha_max: float) -> tuple[Tensor, Tensor]:
-    """The pictures of entries()."""
+         alpha_max: float, along_rays: bool = False) -> tuple[Tensor, Tensor]:
+    """The pictures of entries(): of ellipses, or of Gaussians as each pixel's ray meets them."""
     means2d, lead = meta["means2d"], meta.lead
     parts = [] if colors is None else [colors]
     if backgrounds is not None:
@@ -273,11 +286,14 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
     if absgrad:
         absolute = torch.zeros_like(means2d, memory_format=torch.contiguous_format)
         means2d.absgrad = absolute
-    inputs = (means2d.contiguous(), meta["conics"], meta["opacities"], values, backgrounds)
-    numbers = dict(images=len(meta.first) - 1, entries=meta["depths"].numel(), channels=values.shape[-1],
-                   width=meta["width"], height=meta["height"], alpha_max=alpha_max,
+    world, cameras = meta.world if along_rays else ((None,) * 3, (None,) * 4)
+    place = (means2d.detach().contiguous(), None) if along_rays else (means2d.contiguous(), meta["conics"])
+    inputs = (*place, meta["opacities"], values, backgrounds, *world)
+    names = ("batches", "cameras", "gaussians", "width", "height", "lens", "shutter")
+    numbers = dict({name: meta.numbers[name] for name in names}, images=len(meta.first) - 1, entries=meta["depths"].numel(),
+                   channels=values.shape[-1], alpha_max=alpha_max, along_rays=along_rays,
                    gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs))
-    arguments = (*inputs, meta["depths"].detach(), meta["radii"], meta.first, absolute, lead, numbers)
+    arguments = (*inputs, meta["depths"].detach(), meta["radii"], meta.first, *cameras, absolute, lead, numbers)
     if _is_compiling():
         picture, alphas = compiled.draw(*arguments)
         # A gradient of what leaves the graph beside the pictures would lack what reaches them.

@@ -29,24 +29,46 @@ tensor::Sizes sizes_of(std::int64_t batches, std::int64_t cameras, std::int64_t 
             static_cast<std::size_t>(gaussians)};
 }
 
-math::LensBase lens_of(std::int32_t lens) {
+CameraModel model_of(std::int32_t lens, bool distorted) {
     switch (lens) {
         case GAUSSCOPE_PINHOLE:
-            return math::LensBase::perspective;
+            return distorted ? CameraModel::full_opencv : CameraModel::pinhole;
         case GAUSSCOPE_ORTHO:
-            return math::LensBase::parallel;
+            require(!distorted, "distortion: an ortho camera has none");
+            return CameraModel::orthographic;
         case GAUSSCOPE_FISHEYE:
-            return math::LensBase::equidistant;
+            return CameraModel::opencv_fisheye;
+        case GAUSSCOPE_FTHETA:
+            require(distorted, "distortion is missing: an ftheta camera is nothing else");
+            return CameraModel::ftheta;
         default:
             throw Refused{GAUSSCOPE_UNSUPPORTED, fmt::format("lens {} is not known", lens)};
     }
+}
+/// Of the arguments of projecting or of blending along rays.
+template <class Args>
+void set_cameras(const Args& a, bool bends, tensor::CameraInput& in) {
+    const std::int64_t b = a.batches, c = a.cameras;
+    check_picture(a.width, a.height);
+    in.width = a.width, in.height = a.height;
+    in.viewmats = array_of("viewmats", a.viewmats, {b, c, 4, 4});
+    in.Ks = array_of("Ks", a.Ks, {b, c, 3, 3});
+    in.distortion = optional_array("distortion", a.distortion, {b, c, 12});
+    require(a.shutter >= GAUSSCOPE_GLOBAL && a.shutter <= GAUSSCOPE_RIGHT_TO_LEFT,
+            "shutter {} is not known", a.shutter);
+    in.shutter = static_cast<Shutter>(a.shutter);  // the same order
+    if (in.shutter != Shutter::global)
+        in.viewmats_rs = array_of("viewmats_rs", a.viewmats_rs, {b, c, 4, 4});
+    in.model = model_of(a.lens, in.distortion != nullptr);
+    require(bends || (in.distortion == nullptr && in.shutter == Shutter::global),
+            "distortion and a rolling shutter need unscented");
 }
 
 tensor::ProjectInput project_input(const gausscope_project_args& a) {
     const std::int64_t b = a.batches, c = a.cameras, n = a.gaussians;
     tensor::ProjectInput in{};
     in.sizes = sizes_of(b, c, n);
-    check_picture(a.width, a.height);
+    set_cameras(a, a.unscented != 0, in);
     require(a.eps2d >= 0 && std::isfinite(a.eps2d), "eps2d is {}, below 0", a.eps2d);
     require(!std::isnan(a.near_plane) && !std::isnan(a.far_plane) && !std::isnan(a.radius_clip),
             "near_plane, far_plane or radius_clip is not a number");
@@ -59,10 +81,8 @@ tensor::ProjectInput project_input(const gausscope_project_args& a) {
         in.scales = array_of("scales", a.scales, {b, n, 3});
     }
     in.opacities = array_of("opacities", a.opacities, {b, n});
-    in.viewmats = array_of("viewmats", a.viewmats, {b, c, 4, 4});
-    in.Ks = array_of("Ks", a.Ks, {b, c, 3, 3});
-    in.lens = lens_of(a.lens);
-    in.width = a.width, in.height = a.height;
+    in.unscented = a.unscented != 0;
+    require(!in.unscented || in.covars == nullptr, "unscented needs quats and scales, not covars");
     in.near_plane = a.near_plane, in.far_plane = a.far_plane;
     in.radius_clip = a.radius_clip, in.blur = a.eps2d;
     in.antialiased = a.antialiased != 0, in.least_compensation = a.least_compensation;
@@ -87,7 +107,24 @@ tensor::ShadeInput shade_input(const gausscope_shade_args& a) {
     return in;
 }
 
-tensor::BlendInput blend_input(const gausscope_blend_args& a) {
+/// `in` keeps a pointer to `rays`.
+void set_rays(const gausscope_blend_args& a, tensor::RayInput& rays, tensor::BlendInput& in) {
+    const std::int64_t b = a.batches, c = a.cameras, n = a.gaussians;
+    rays.sizes = sizes_of(b, c, n);
+    require(a.images == product({b, c}) && a.entries == product({b, c, n}),
+            "{} images of {} entries are not those of {} batches x {} cameras x {} Gaussians",
+            a.images, a.entries, b, c, n);
+    for (std::int64_t i = 0; i < a.images; ++i)
+        require(in.first[static_cast<std::size_t>(i)] == i * n,
+                "first does not have every image's {} entries", n);
+    require(in.radii != nullptr || n == 0, "radii are missing");
+    set_cameras(a, true, rays);
+    rays.means = array_of("means", a.means, {b, n, 3});
+    rays.quats = array_of("quats", a.quats, {b, n, 4});
+    rays.scales = array_of("scales", a.scales, {b, n, 3});
+    in.rays = &rays;
+}
+tensor::BlendInput blend_input(const gausscope_blend_args& a, tensor::RayInput& rays) {
     tensor::BlendInput in{};
     check_picture(a.width, a.height);
     require(a.images >= 0 && a.entries >= 0 && a.entries <= kMostEntries, "{} images of {} entries",
@@ -104,13 +141,14 @@ tensor::BlendInput blend_input(const gausscope_blend_args& a) {
             "first does not rise from 0 to the {} entries", a.entries);
     in.radii = optional_array<std::int32_t>("radii", a.radii, {a.entries, 2});
     in.means2d = array_of("means2d", a.means2d, {a.entries, 2});
-    in.conics = array_of("conics", a.conics, {a.entries, 3});
+    if (a.along_rays == 0) in.conics = array_of("conics", a.conics, {a.entries, 3});
     in.opacities = array_of("opacities", a.opacities, {a.entries});
     in.depths = array_of("depths", a.depths, {a.entries});
     in.colors = array_of("colors", a.colors, {a.entries, a.channels});
     in.backgrounds = optional_array("backgrounds", a.backgrounds, {a.images, a.channels});
     in.channels = static_cast<std::size_t>(a.channels);
     in.width = a.width, in.height = a.height, in.alpha_max = a.alpha_max;
+    if (a.along_rays != 0) set_rays(a, rays, in);
     return in;
 }
 
@@ -118,6 +156,8 @@ void project_vjp(const gausscope_project_args& a) {
     const std::int64_t b = a.batches, c = a.cameras, n = a.gaussians;
     const tensor::ProjectInput in = project_input(a);
     const bool covars = in.covars != nullptr;
+    require(in.shutter == Shutter::global || a.v_viewmats.data == nullptr,
+            "v_viewmats: a rolling shutter has no gradient of its poses");
     tensor::project_vjp(in, array_of<std::int32_t>("radii", a.radii, {b, c, n, 2}),
                         {optional_array("v_means2d", a.v_means2d, {b, c, n, 2}),
                          optional_array("v_depths", a.v_depths, {b, c, n}),
@@ -132,7 +172,8 @@ void project_vjp(const gausscope_project_args& a) {
 }
 
 void blend(gausscope_blend_args& a) {
-    const tensor::BlendInput in = blend_input(a);
+    tensor::RayInput rays{};
+    const tensor::BlendInput in = blend_input(a, rays);
     a.lists = nullptr;
     auto made = std::make_unique<gausscope_lists>();
     *made = {a.images, a.entries, a.width, a.height, nullptr};
@@ -143,23 +184,29 @@ void blend(gausscope_blend_args& a) {
 }
 
 void blend_vjp(const gausscope_blend_args& a) {
-    const tensor::BlendInput in = blend_input(a);
+    tensor::RayInput rays{};
+    const tensor::BlendInput in = blend_input(a, rays);
     require(a.lists != nullptr, "lists are missing: forward was called without gradients");
     const gausscope_lists& l = *a.lists;
     require(l.images == a.images && l.entries == a.entries && l.width == a.width &&
                 l.height == a.height,
             "the lists are of another call");
-    const std::int64_t e = a.entries;
+    const std::int64_t e = a.entries, b = a.batches, n = a.gaussians;
+    const bool flat = in.rays == nullptr;
     tensor::blend_vjp(
         in, *l.lists,
         {array_of("picture", a.picture, {a.images, a.height, a.width, a.channels}),
          array_of("alphas", a.alphas, {a.images, a.height, a.width}),
          optional_array("v_picture", a.v_picture, {a.images, a.height, a.width, a.channels}),
          optional_array("v_alphas", a.v_alphas, {a.images, a.height, a.width})},
-        {array_of("v_means2d", a.v_means2d, {e, 2}), array_of("v_conics", a.v_conics, {e, 3}),
+        {flat ? array_of("v_means2d", a.v_means2d, {e, 2}) : nullptr,
+         flat ? array_of("v_conics", a.v_conics, {e, 3}) : nullptr,
          array_of("v_opacities", a.v_opacities, {e}),
          array_of("v_colors", a.v_colors, {e, a.channels}),
-         optional_array("absolute", a.absolute, {e, 2})});
+         flat ? optional_array("absolute", a.absolute, {e, 2}) : nullptr,
+         flat ? nullptr : optional_array("v_means", a.v_means, {b, n, 3}),
+         flat ? nullptr : optional_array("v_quats", a.v_quats, {b, n, 4}),
+         flat ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3})});
 }
 
 }  // namespace

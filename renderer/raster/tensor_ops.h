@@ -10,7 +10,7 @@
 #include <memory>
 #include <span>
 
-#include "renderer/math/lens_maps.h"
+#include "renderer/scene/camera.h"
 
 namespace gs::tensor {
 
@@ -22,17 +22,28 @@ struct Sizes {
     std::size_t entries() const { return views() * gaussians; }  ///< [batch][camera][Gaussian]
 };
 
-struct ProjectInput {
+/// The cameras of all batches; all are of one model.
+struct CameraInput {
+    const float* viewmats;              ///< [view][4][4] camera from world
+    const float* Ks;                    ///< [view][3][3] px; fx, fy, cx, cy are read
+    const float* distortion = nullptr;  ///< [view][12] as Camera::distortion, or null: 0
+    /// [view][4][4] at the end of a rolling shutter's read-out; viewmats are at its beginning then.
+    const float* viewmats_rs = nullptr;
+    CameraModel model = CameraModel::pinhole;  ///< or orthographic, full_opencv, opencv_fisheye,
+                                               ///< ftheta (in pixels; cx, cy from a pixel's centre)
+    Shutter shutter = Shutter::global;
+    int width = 0, height = 0;
+};
+struct ProjectInput : CameraInput {
     Sizes sizes;
     const float* means;      ///< [row][3]
     const float* quats;      ///< [row][4] w first, any length; null with covars
     const float* scales;     ///< [row][3] of any sign; null with covars
     const float* covars;     ///< [row][6] xx xy xz yy yz zz, or null
     const float* opacities;  ///< [row]
-    const float* viewmats;   ///< [view][4][4] camera from world
-    const float* Ks;         ///< [view][3][3] px; fx, fy, cx, cy are read
-    math::LensBase lens = math::LensBase::perspective;  ///< or equidistant, or parallel
-    int width = 0, height = 0;
+    /// By the unscented transform (math/unscented.h) with gsplat's weights and its rule of which
+    /// Gaussians are seen. Models with distortion, ftheta and rolling shutters need it.
+    bool unscented = false;
     float near_plane = 0.01f, far_plane = 1e10f;  ///< between which camera z must lie
     float radius_clip = 0;                        ///< px: not drawn where neither radius is larger
     float blur = 0.3f;  ///< added to the diagonal of the 2D covariance, px^2
@@ -53,7 +64,7 @@ void project(const ProjectInput& in, const ProjectOutput& out);
 struct ProjectSeeds {
     const float *means2d, *depths, *conics, *opacities;
 };
-/// d loss / d ProjectInput; null: not wanted.
+/// d loss / d ProjectInput; null: not wanted. A rolling shutter has none of viewmats.
 struct ProjectGradients {
     float *means, *quats, *scales, *covars, *opacities, *viewmats;
 };
@@ -78,12 +89,17 @@ struct ShadeGradients {
 };
 void shade_vjp(const ShadeInput& in, const float* v_colors, const ShadeGradients& out);
 
+/// Gaussians that each pixel's ray meets in the world (math/along_ray.h), in place of ellipses.
+struct RayInput : CameraInput {
+    Sizes sizes;
+    const float *means, *quats, *scales;  ///< [row] as ProjectInput
+};
 struct BlendInput {
     /// [images + 1]: image i has entries first[i] .. first[i + 1] - 1. Rising from 0.
     std::span<const std::int64_t> first;
     const std::int32_t* radii;  ///< [entry][2], not drawn where one of them is 0; or null
     const float* means2d;       ///< [entry][2] px
-    const float* conics;        ///< [entry][3]
+    const float* conics;        ///< [entry][3]; not read with rays
     const float* opacities;     ///< [entry]
     const float* depths;        ///< [entry] the smallest is in front; equal ones by entry
     const float* colors;        ///< [entry][channels]
@@ -91,6 +107,9 @@ struct BlendInput {
     std::size_t channels = 0;
     int width = 0, height = 0;
     float alpha_max = 0.99f;
+    /// Or null. Images are then the views, with an entry for each Gaussian, and radii are given: as
+    /// in gsplat a Gaussian may show in all tiles that the box of its radii touches.
+    const RayInput* rays = nullptr;
     std::size_t images() const { return first.size() - 1; }
 };
 /// What blend_vjp needs of blend; of one call, never changed by it.
@@ -108,8 +127,10 @@ struct BlendSeeds {
 };
 /// By entry.
 struct BlendGradients {
-    float *means2d, *conics, *opacities, *colors;
+    float *means2d, *conics;  ///< null with rays
+    float *opacities, *colors;
     float* absolute;  ///< as means2d, of absolute values by pixel; or null
+    float *means = nullptr, *quats = nullptr, *scales = nullptr;  ///< with rays, by row; or null
 };
 void blend_vjp(const BlendInput& in, const BlendLists& lists, const BlendSeeds& seeds,
                const BlendGradients& out);

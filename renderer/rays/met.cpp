@@ -21,19 +21,9 @@ TileMeets::TileMeets(const RayTiles& tiles, std::size_t tile)
 }
 
 cpu::MetGaussian TileMeets::met(const RayGaussian& g) const {
-    const Vec3d arm = tile_.origin - Vec3d{g.mean.x, g.mean.y, g.mean.z};
-    const double along = std::max(-dot(arm, tile_.direction), 0.0);
-    const Vec3d at = arm + along * tile_.direction;
     cpu::MetGaussian out{};
-    std::copy_n(g.whitening, 9, out.whitening);
-    for (int k = 0; k < 3; ++k) {
-        const Vec3d row{g.whitening[3 * k], g.whitening[3 * k + 1], g.whitening[3 * k + 2]};
-        out.arm[k] = static_cast<float>(dot(row, at));
-        out.step[k] = static_cast<float>(dot(row, tile_.direction));
-    }
-    out.along = static_cast<float>(along);
-    out.log2_opacity = g.log2_opacity;
-    out.offset = {static_cast<float>(at.x), static_cast<float>(at.y), static_cast<float>(at.z)};
+    static_cast<cpu::RayForm&>(out) =
+        cpu::ray_form(g.whitening, g.mean, g.log2_opacity, tile_.origin, tile_.direction);
     out.reach = g.reach;
     for (std::size_t k = 0; 16 * k < slots_; ++k)
         out.vectors |= static_cast<std::uint32_t>(comes_near(vectors_[k], out)) << k;

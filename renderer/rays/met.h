@@ -7,21 +7,16 @@
 #include <cstdint>
 
 #include "base/vec.h"
+#include "renderer/raster/cpu/ray_form.h"
 #include "renderer/rays/lists.h"
 
 namespace gs {
 namespace cpu {
 
 /// See the top of trace.cpp.
-struct MetGaussian {
-    float whitening[9];
-    float arm[3];   ///< M (o + L d - mean)
-    float step[3];  ///< M d
-    float along;    ///< L
-    float log2_opacity;
+struct MetGaussian : RayForm {
     float rank;  ///< 1 + its place in the tile's list
     Vec3f signal;
-    Vec3f offset;           ///< o + L d - mean, world
     float reach;            ///< farther from its mean no ray sees it
     std::uint32_t vectors;  ///< bit: vector of 16 rays that may come so near
 };

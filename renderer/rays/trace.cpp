@@ -16,9 +16,9 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "renderer/raster/cpu/ray_lanes.h"
 #include "renderer/rays/lists.h"
 #include "renderer/rays/met.h"
-#include "renderer/rays/ray_lanes.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "renderer/raster/cpu/ray_lanes.h"
 #include "renderer/rays/lists.h"
 #include "renderer/rays/met.h"
-#include "renderer/rays/ray_lanes.h"
 #include "renderer/rays/ray_sums.h"
 
 #ifndef GS_RAYS_TRACE_BACKWARD_TYPES_
@@ -58,24 +58,6 @@ struct LaneSums {
     RayLanes3 arm, whitening[3], signal;
     RayLanes logit;
 };
-HWY_INLINE void add_outer(RayLanes3 (&sums)[3], const RayLanes3& left, const RayLanes3& right) {
-    const RayLanes rows[3] = {left.x, left.y, left.z};
-    for (int k = 0; k < 3; ++k)
-        sums[k] = {hn::MulAdd(rows[k], right.x, sums[k].x), hn::MulAdd(rows[k], right.y, sums[k].y),
-                   hn::MulAdd(rows[k], right.z, sums[k].z)};
-}
-HWY_INLINE RayLanes3 scaled3(RayLanes by, const RayLanes3& v) {
-    return {hn::Mul(by, v.x), hn::Mul(by, v.y), hn::Mul(by, v.z)};
-}
-/// v + by * w.
-HWY_INLINE RayLanes3 plus3(const RayLanes3& v, RayLanes by, const RayLanes3& w) {
-    return {hn::MulAdd(by, w.x, v.x), hn::MulAdd(by, w.y, v.y), hn::MulAdd(by, w.z, v.z)};
-}
-HWY_INLINE RayLanes3 set3(Vec3f v) {
-    const D d;
-    return {hn::Set(d, v.x), hn::Set(d, v.y), hn::Set(d, v.z)};
-}
-
 /// Takes the rays of one vector back over `g`. False: none of them had blended it.
 template <bool kParted, bool kSignals>
 HWY_INLINE bool pass_back(const MetGaussian& g, const TileRaysBack& back, std::size_t lane,
@@ -133,13 +115,6 @@ HWY_INLINE bool pass_back(const MetGaussian& g, const TileRaysBack& back, std::s
     add_outer(sums.whitening, masked, nearest);
     add_outer(sums.whitening, turned, direction);
     return true;
-}
-
-HWY_INLINE void reduce3(const RayLanes3& v, float* out) {
-    const D d;
-    out[0] = hn::GetLane(hn::SumOfLanes(d, v.x));
-    out[1] = hn::GetLane(hn::SumOfLanes(d, v.y));
-    out[2] = hn::GetLane(hn::SumOfLanes(d, v.z));
 }
 
 template <bool kParted, bool kSignals>

@@ -2,6 +2,8 @@
 a Gaussian and a pixel at once; gradients by autograd. For small scenes."""
 import torch
 
+from lens_oracle import LensOracle, in_box, response
+
 LIMITS = {"gsplat": (0.99, 0.005), "gsplat-1.5": (0.999, 0.0)}
 
 
@@ -59,16 +61,27 @@ class View:
 
 
 def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, background, model, limits, antialiased, sh_degree,
-         near=0.01, far=1e10, radius_clip=0.0, eps2d=0.3, pixel_shift=None):
+         near=0.01, far=1e10, radius_clip=0.0, eps2d=0.3, pixel_shift=None, lens=None, shape=None, with_ut=False,
+         with_eval3d=False):
+    """`shape`: rotations and scales, for `lens` (a LensOracle), which with_ut or with_eval3d want."""
     limit, least = limits
     view = View()
     R, t = viewmat[:3, :3], viewmat[:3, 3]
-    c = means @ R.T + t
-    z = c[:, 2]
-    shown = (z > near) & (z < far)
-    c = torch.where(shown[:, None], c, torch.tensor([0.0, 0.1, 1.0], dtype=c.dtype))
-    mean2d, J = place_of(c, K, width, height, model)
-    cov = J @ R @ sigma @ R.T @ J.transpose(-1, -2)
+    centre = -torch.linalg.solve(R, t)
+    if with_ut:
+        mean2d, cov, shown, z = lens.project(means, shape[0] * shape[1][:, None, :])
+        shown = shown & (z > near) & (z < far)
+        mean2d = torch.where(shown[:, None], mean2d, torch.ones_like(mean2d))
+        cov = torch.where(shown[:, None, None], cov, torch.eye(2, dtype=cov.dtype))
+        if lens.view_rs is not None:
+            centre = (centre - torch.linalg.solve(lens.view_rs[:3, :3], lens.view_rs[:3, 3])) / 2
+    else:
+        c = means @ R.T + t
+        z = c[:, 2]
+        shown = (z > near) & (z < far)
+        c = torch.where(shown[:, None], c, torch.tensor([0.0, 0.1, 1.0], dtype=c.dtype))
+        mean2d, J = place_of(c, K, width, height, model)
+        cov = J @ R @ sigma @ R.T @ J.transpose(-1, -2)
     det0 = cov[:, 0, 0] * cov[:, 1, 1] - cov[:, 0, 1] ** 2
     blurred = cov + eps2d * torch.eye(2, dtype=cov.dtype)
     det = blurred[:, 0, 0] * blurred[:, 1, 1] - blurred[:, 0, 1] ** 2
@@ -85,7 +98,7 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
         order = z.float().argsort(stable=True)
         order = order[shown[order]]
     if colors is not None and sh_degree is not None:
-        ray = means + torch.linalg.solve(R, t)
+        ray = means - centre
         basis = harmonics(sh_degree, ray / ray.norm(dim=-1, keepdim=True))
         colors = (torch.einsum("nk,nkd->nd", basis, colors[:, :basis.shape[-1]]) + 0.5).clamp(min=0)
     channels = [] if "RGB" not in mode else [colors]
@@ -99,9 +112,14 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
         pixel_shift.append(torch.zeros_like(centre, requires_grad=True))
         centre = centre + pixel_shift[-1]
     d = pixels - centre
-    k = conic[order]
-    power = 0.5 * (k[:, 0] * d[..., 0] ** 2 + k[:, 2] * d[..., 1] ** 2) + k[:, 1] * d[..., 0] * d[..., 1]
-    raw = opacities[order] * torch.exp(-power)
+    if with_eval3d:
+        origin, direction, good = lens.rays(pixels[:, 0])
+        raw = opacities[order] * response(means[order], shape[0][order], shape[1][order], origin, direction)
+        raw = raw * (in_box(pixels[:, 0], mean2d[order].detach(), view.radii[order]) & good[:, None])
+    else:
+        k = conic[order]
+        power = 0.5 * (k[:, 0] * d[..., 0] ** 2 + k[:, 2] * d[..., 1] ** 2) + k[:, 1] * d[..., 0] * d[..., 1]
+        raw = opacities[order] * torch.exp(-power)
     alpha = torch.where(raw < 1 / 255, torch.zeros_like(raw), raw.clamp(max=limit))
     with torch.no_grad():
         behind = (1 - alpha).cumprod(-1)
@@ -126,13 +144,15 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
 
 def rasterization(means, quats, scales, opacities, colors, viewmats, Ks, width, height, *, covars=None, backgrounds=None,
                   render_mode="RGB", rasterize_mode="classic", sh_degree=None, camera_model="pinhole", profile="gsplat",
-                  pixel_shifts=None, **numbers):
+                  pixel_shifts=None, with_ut=False, with_eval3d=False, radial_coeffs=None, tangential_coeffs=None,
+                  thin_prism_coeffs=None, ftheta_coeffs=None, rolling_shutter=4, viewmats_rs=None, **numbers):
     """As gausscope.rasterization() of double tensors; the third result is the list of Views."""
     lead = means.shape[:-2]
     batches, cameras = max(1, lead.numel()), viewmats.shape[-3]
-    flat = lambda t: None if t is None else t.reshape(batches, *t.shape[len(lead):])  # noqa: E731
+    flat = lambda t: None if t is None else t.reshape(batches, *t.shape[len(lead):]).to(means.dtype)  # noqa: E731
     means, quats, scales, opacities, colors, viewmats, Ks, covars, backgrounds = map(
         flat, (means, quats, scales, opacities, colors, viewmats, Ks, covars, backgrounds))
+    of_lens = [flat(t) for t in (viewmats_rs, radial_coeffs, tangential_coeffs, thin_prism_coeffs)]
     views = []
     for b in range(batches):
         if covars is None:
@@ -144,10 +164,13 @@ def rasterization(means, quats, scales, opacities, colors, viewmats, Ks, width, 
         for c in range(cameras):
             by_view = colors is not None and colors.dim() == (5 if sh_degree is not None else 4)
             of_view = None if colors is None else colors[b, c] if by_view else colors[b]
+            lens = LensOracle(camera_model, viewmats[b, c], Ks[b, c], width, height, rolling_shutter,
+                              *(None if t is None else t[b, c] for t in of_lens), ftheta_coeffs)
             views.append(draw(
                 means[b], sigma, opacities[b], of_view, viewmats[b, c], Ks[b, c], width, height, render_mode,
                 None if backgrounds is None else backgrounds[b, c], camera_model, LIMITS[profile],
-                rasterize_mode == "antialiased", sh_degree, pixel_shift=pixel_shifts,
+                rasterize_mode == "antialiased", sh_degree, pixel_shift=pixel_shifts, lens=lens, with_ut=with_ut,
+                with_eval3d=with_eval3d, shape=None if quats is None else (rotation_of(quats[b]), scales[b]),
                 **{{"near_plane": "near", "far_plane": "far"}.get(k, k): v for k, v in numbers.items()}))
     stack = lambda name: torch.stack([getattr(v, name) for v in views]).reshape(  # noqa: E731
         *lead, cameras, *getattr(views[0], name).shape)

@@ -37,12 +37,12 @@ def scene(seed=0, N=32, C=1, lead=(), channels=3, sh_degree=None, by_view=False,
     return args
 
 
-def leaves(args, dtype):
-    """The same with leaves that require a gradient."""
+def leaves(args, dtype, frozen=()):
+    """The same with leaves that require a gradient, but for those of the names `frozen`."""
     out = dict(args)
     for name in INPUTS:
         if torch.is_tensor(out.get(name)):
-            out[name] = out[name].detach().to(dtype).requires_grad_()
+            out[name] = out[name].detach().to(dtype).requires_grad_(name not in frozen)
     out["Ks"] = out["Ks"].to(dtype)
     return out
 
@@ -61,9 +61,9 @@ def loss_of(picture, alphas, weights):
 class Reference:
     """The reference's pictures and gradients of a scene."""
 
-    def __init__(self, args, color=True, alpha=True, **options):
-        self.args, self.options = args, options
-        self.inputs = leaves(args, torch.float64)
+    def __init__(self, args, color=True, alpha=True, frozen=(), **options):
+        self.args, self.options, self.frozen = args, options, frozen
+        self.inputs = leaves(args, torch.float64, frozen)
         self.shifts = []
         self.picture, self.alphas, self.views = oracle.rasterization(**self.inputs, **options, pixel_shifts=self.shifts)
         self.clear = torch.stack([v.clear for v in self.views]).reshape(self.alphas.shape[:-1])
@@ -72,16 +72,16 @@ class Reference:
         if loss.requires_grad:
             loss.backward()
 
-    def compare(self, test, **options):
-        """Runs ours and checks pictures to 2e-5 and gradients to 1e-4 of their largest."""
-        ours = leaves(self.args, torch.float32)
+    def compare(self, test, limit=2e-5, **options):
+        """Runs ours and checks pictures to `limit` and gradients to 1e-4 of their largest."""
+        ours = leaves(self.args, torch.float32, self.frozen)
         picture, alphas, meta = gausscope.rasterization(**ours, **self.options, **options)
         keep = self.clear[..., None]
         for name, got, want in (("picture", picture, self.picture), ("alphas", alphas, self.alphas)):
             test.assertEqual(got.shape, want.shape)
             size = max(1.0, want.abs().max().item())
             far = ((got.double() - want).abs() * keep).max().item() / size
-            test.assertLess(far, 2e-5, f"{name} of {self.options} {options}")
+            test.assertLess(far, limit, f"{name} of {self.options} {options}")
         loss_of(picture, alphas, self.weights).backward()
         for name in INPUTS:
             if torch.is_tensor(ours.get(name)):

@@ -141,17 +141,15 @@ class Refusals(unittest.TestCase):
             draw(**args)
 
     def test_by_name(self):
-        for name in ("with_ut", "with_eval3d", "distributed"):
-            self.refused(name, **{name: True})
-        for name in ("rays", "radial_coeffs", "ftheta_coeffs", "viewmats_rs", "lidar_coeffs", "extra_signals"):
+        self.refused("distributed", distributed=True)
+        for name in ("rays", "lidar_coeffs", "extra_signals", "external_distortion_coeffs", "ut_params"):
             self.refused(name, **{name: torch.zeros(2, 6)})
         self.refused("return_normals", return_normals=True)
         self.refused("render_mode", render_mode="RGB-d")
-        self.refused("camera_model.*ftheta", camera_model="ftheta")
+        self.refused("camera_model.*lidar", camera_model="lidar")
         self.refused("rasterize_mode", rasterize_mode="sharp")
         self.refused("profile", profile="inria")
         self.refused("tile_size", tile_size=8)
-        self.refused("rolling_shutter", rolling_shutter=1)
         self.refused("sh_degree=4", sh_degree=4, colors=torch.zeros(32, 25, 3))
         self.refused("nonsense", TypeError, nonsense=1)
         draw(**scene(), rolling_shutter=4, radial_coeffs=None, global_z_order=True, tile_size=None, segmented=True)
@@ -202,7 +200,7 @@ class Refusals(unittest.TestCase):
 
     def test_errors_are_what_callers_catch(self):
         for kind in (ValueError, RuntimeError, AssertionError):
-            self.refused("with_ut", kind, with_ut=True)
+            self.refused("distributed", kind, distributed=True)
 
     def test_backward_twice_and_of_itself(self):
         args = leaves(scene(), torch.float32)

@@ -11,6 +11,7 @@ except ImportError:
 
 import gausscope
 from scenes import INPUTS, leaves, scene
+from test_lenses import coefficients, rolled
 
 HAS_OPERATORS = hasattr(torch.library, "register_autograd")
 
@@ -23,7 +24,7 @@ def loss(means, args, **options):
 
 
 def results(function, **options):
-    args = leaves(scene(**options.pop("scene")), torch.float32)
+    args = leaves(scene(**options.pop("scene")), torch.float32, options.pop("frozen", ()))
     rest = dict(args)
     value, radii = function(rest.pop("means"), rest, **options)
     value.backward()
@@ -57,6 +58,16 @@ class Compiled(unittest.TestCase):
             self.same(compiled, scene=dict(channels=5, covars=True, by_view=True, lead=(2,)), packed=False,
                       render_mode="RGB+ED", rasterize_mode="antialiased", camera_model="fisheye")
 
+    @unittest.skipUnless(HAS_OPERATORS, "PyTorch 2.4 is needed")
+    def test_lenses_in_the_whole_graph(self):
+        for backend in ("eager", "aot_eager"):
+            compiled = torch.compile(loss, backend=backend, fullgraph=True)
+            for eval3d in (False, True):
+                for kind in ("prism", "ftheta"):
+                    self.same(compiled, scene=dict(N=33, C=2, sh_degree=1, background=True), packed=False, with_ut=True,
+                              with_eval3d=eval3d, frozen=("viewmats",), **coefficients(kind, (2,)),
+                              **rolled(scene(C=2), 0))
+
     @unittest.skipUnless(HAS_OPERATORS and shutil.which("g++") and os.environ.get("GAUSSCOPE_TEST_INDUCTOR"),
                          "compiling its C++ takes minutes on a busy machine; GAUSSCOPE_TEST_INDUCTOR=1 runs it")
     def test_by_inductor(self):
@@ -83,25 +94,31 @@ class Operators(unittest.TestCase):
         ops = torch.ops.gausscope
         args = leaves(scene(C=2, sh_degree=2, background=True), torch.float32)
         inputs = [args[name] for name in ("means", "quats", "scales")]
-        inputs += [None, *(args[name] for name in ("opacities", "viewmats", "Ks", "colors"))]
-        inputs += [30, 20, 0, True, 0.01, 1e10, 0.0, 0.3, 0.005, 2]
+        inputs += [None, *(args[name] for name in ("opacities", "viewmats", "Ks", "colors")), None, None]
+        inputs += [30, 20, 0, True, False, 0, 0.01, 1e10, 0.0, 0.3, 0.005, 2]
         checks = ("test_schema", "test_autograd_registration", "test_faketensor")
         torch.library.opcheck(ops.project.default, tuple(inputs), test_utils=checks)
         radii, means2d, depths, *rest = (t.detach() for t in ops.project(*inputs))
-        blended = [t.requires_grad_() for t in (means2d, *rest)] + [args["backgrounds"], depths, radii, 32 * torch.arange(3)]
-        torch.library.opcheck(ops.blend.default, (*blended, 30, 20, 0.99, True), test_utils=checks)
+        blended = [t.requires_grad_() for t in (means2d, *rest)] + [args["backgrounds"]]
+        lists, size = [depths, radii, 32 * torch.arange(3)], (30, 20, 0.99, 0, 0, True)
+        torch.library.opcheck(ops.blend.default, (*blended, *[None] * 3, *lists, *[None] * 4, *size), test_utils=checks)
+        blended[:2] = means2d.detach(), None
+        world, cameras = [args[name] for name in ("means", "quats", "scales")], [args["viewmats"].detach(), args["Ks"]]
+        torch.library.opcheck(ops.blend.default, (*blended, *world, *lists, *cameras, None, None, *size), test_utils=checks)
 
     def test_lists_live_as_long_as_backward_may_come(self):
         from gausscope import compiled
         args = leaves(scene(), torch.float32)
         project = [args[name] for name in ("means", "quats", "scales")] + [None, args["opacities"], args["viewmats"], args["Ks"]]
-        out = torch.ops.gausscope.project(*project, None, 30, 20, 0, False, 0.01, 1e10, 0.0, 0.3, 0.005, -1)
-        inputs = (out[1], out[3], out[4], args["colors"], None, out[2].detach(), out[0], torch.tensor([0, 32]))
+        out = torch.ops.gausscope.project(*project, None, None, None, 30, 20, 0, False, False, 0, 0.01, 1e10, 0.0, 0.3, 0.005,
+                                          -1)
+        inputs = (out[1], out[3], out[4], args["colors"], None, None, None, None, out[2].detach(), out[0],
+                  torch.tensor([0, 32]), None, None, None, None)
         before = len(compiled._lists)
-        picture, alphas, number = torch.ops.gausscope.blend(*inputs, 30, 20, 0.99, True)
+        picture, alphas, number = torch.ops.gausscope.blend(*inputs, 30, 20, 0.99, 0, 0, True)
         self.assertEqual(len(compiled._lists), before + 1)
         back = lambda kept: torch.ops.gausscope.blend_vjp(  # noqa: E731
-            torch.ones_like(picture), None, *inputs, picture, alphas, kept, 30, 20, 0.99)
+            torch.ones_like(picture), None, *inputs, picture, alphas, kept, 30, 20, 0.99, 0, 0)
         with torch.no_grad():
             want, copy = back(number), number.clone()
         picture, alphas = picture.detach(), alphas.detach()

@@ -1,5 +1,6 @@
 // Splats of flat arrays into pictures: each image's splats go through the stages of the CPU
-// backend (cover, sort, emit), then the kernels of tensor_tile.cpp.
+// backend (cover, sort, emit), then the kernels of tensor_tile.cpp. Along rays the boxes of radii
+// stand in for what ellipses cover.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,19 +9,17 @@
 #include <vector>
 
 #include "base/parallel.h"
-#include "renderer/raster/cpu/tensor_tile.h"
-#include "renderer/raster/tensor_ops.h"
+#include "renderer/raster/cpu/tensor_rays.h"
 
 namespace gs::tensor {
 namespace {
 
 using cpu::ChannelParams, cpu::CpuState, cpu::ProjectedBlock, cpu::Splat;
 
-constexpr float kLeastAlpha32 = 1.0f / 255;
-
 struct ImageLists {
     CpuState state;
     Buffer<std::uint32_t> entry_from_slot;
+    Buffer<cpu::RayBody> bodies;  ///< [slot], along rays
 };
 class Lists final : public BlendLists {
   public:
@@ -98,6 +97,28 @@ void cover_chunk(const BlendInput& in, const cpu::ProjectParams& params, std::si
     state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * cpu::kSlotsPerChunk);
 }
 
+/// As cover_chunk.
+void box_chunk(const BlendInput& in, std::size_t first, std::size_t end, std::size_t chunk,
+               ImageLists& lists) {
+    CpuState& state = lists.state;
+    std::uint32_t slot = static_cast<std::uint32_t>(chunk * cpu::kSlotsPerChunk);
+    std::uint64_t emission = 0;
+    for (std::size_t e = first; e < end; ++e) {
+        if (!set_body(in, e, lists.bodies[slot])) continue;
+        cpu::Coverage coverage = box_coverage(in, e, state, state.spans[chunk]);
+        if (coverage.isects == 0) continue;
+        coverage.emission = static_cast<std::uint32_t>(emission);
+        emission += coverage.isects;
+        state.coverage[slot] = coverage;
+        state.splats[slot] = {};
+        state.splats[slot].depth = ordered(in.depths[e]);
+        lists.entry_from_slot[slot] = static_cast<std::uint32_t>(e);
+        ++slot;
+    }
+    state.chunk_emission[chunk] = static_cast<std::uint32_t>(std::min(emission, cpu::kMostIsects));
+    state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * cpu::kSlotsPerChunk);
+}
+
 cpu::ProjectParams cover_params(const BlendInput& in) {
     cpu::ProjectParams params{};
     params.width = static_cast<float>(in.width);
@@ -121,11 +142,16 @@ void list_image(const BlendInput& in, std::size_t image, bool gradients, ImageLi
     state.splats.resize_discard(chunks * cpu::kSlotsPerChunk);
     state.coverage.resize_discard(chunks * cpu::kSlotsPerChunk);
     lists.entry_from_slot.resize_discard(chunks * cpu::kSlotsPerChunk);
+    if (in.rays != nullptr) lists.bodies.resize_discard(chunks * cpu::kSlotsPerChunk);
     state.spans.resize(chunks);
     const cpu::ProjectParams params = cover_params(in);
     parallel_for(chunks, 1, [&](std::size_t chunk) {
-        const std::size_t from = begin + chunk * cpu::kSlotsPerChunk;
-        cover_chunk(in, params, from, std::min(end, from + cpu::kSlotsPerChunk), chunk, lists);
+        const std::size_t from = begin + chunk * cpu::kSlotsPerChunk,
+                          to = std::min(end, from + cpu::kSlotsPerChunk);
+        if (in.rays != nullptr)
+            box_chunk(in, from, to, chunk, lists);
+        else
+            cover_chunk(in, params, from, to, chunk, lists);
     });
     const std::uint64_t isects =
         std::accumulate(state.chunk_emission.begin(), state.chunk_emission.end(), std::uint64_t{0});
@@ -162,6 +188,7 @@ ChannelParams channel_params(const BlendInput& in, std::size_t image, const Imag
     p.lists.list_end = const_cast<std::uint32_t*>(state.list_end.data());
     p.lists.touched = const_cast<std::uint16_t*>(state.touched.data());
     p.entry_from_slot = lists.entry_from_slot.data();
+    p.bodies = lists.bodies.data();
     p.channels = in.channels;
     p.colors = in.colors;
     p.background = in.backgrounds == nullptr ? nullptr : in.backgrounds + image * in.channels;
@@ -170,7 +197,33 @@ ChannelParams channel_params(const BlendInput& in, std::size_t image, const Imag
     return p;
 }
 
+/// Calls f(params, tile) for all tiles, with their rays where there are any.
+template <class F>
+void for_each_tile(const BlendInput& in, std::size_t image, const CpuState& state,
+                   const ChannelParams& params, F&& f) {
+    math::LensCamera<double> view{};
+    if (in.rays != nullptr) view = view_of(*in.rays, image, false);
+    parallel_for(state.tile_order.size(), 1, [&](std::size_t i) {
+        const std::uint32_t tile = state.tile_order[i];
+        if (in.rays == nullptr) return f(params, tile);
+        cpu::PixelRays rays;
+        set_rays(view, in, tile, state.tiles_x, rays);
+        ChannelParams of_tile = params;
+        of_tile.rays = &rays;
+        f(of_tile, tile);
+    });
+}
+
 /// A splat's sums over its isects, to its entry's gradients.
+void put_body(const BlendInput& in, std::size_t e, const std::vector<double>& sum, BodySums& of_row,
+              const BlendGradients& out) {
+    out.opacities[e] = static_cast<float>(sum[cpu::kRayV] / static_cast<double>(in.opacities[e]));
+    for (std::size_t k = 0; k < 3; ++k) of_row.arm[k] += sum[cpu::kRayArm + k];
+    for (std::size_t k = 0; k < 9; ++k) of_row.whitening[k] += sum[cpu::kRayWhitening + k];
+    for (std::size_t k = 0; k < in.channels; ++k)
+        out.colors[e * in.channels + k] = static_cast<float>(sum[cpu::kRayChannels + k]);
+}
+/// The same of a splat in the picture.
 void put_splat(const BlendInput& in, std::size_t e, const std::vector<double>& sum,
                const BlendGradients& out) {
     using namespace cpu;
@@ -189,9 +242,9 @@ void put_splat(const BlendInput& in, std::size_t e, const std::vector<double>& s
         out.colors[e * in.channels + k] = static_cast<float>(sum[kChannels + k]);
 }
 void gather_chunk(const BlendInput& in, const ImageLists& lists, const Buffer<float>& sums,
-                  std::size_t chunk, const BlendGradients& out) {
+                  std::size_t chunk, std::vector<BodySums>& rows, const BlendGradients& out) {
     const CpuState& state = lists.state;
-    const std::size_t stride = cpu::kChannels + in.channels;
+    const std::size_t stride = cpu::sums_before_channels(in.rays != nullptr) + in.channels;
     std::vector<double> sum(stride);
     for (std::uint32_t i = 0; i < state.chunk_slots[chunk]; ++i) {
         const std::size_t slot = chunk * cpu::kSlotsPerChunk + i;
@@ -199,13 +252,19 @@ void gather_chunk(const BlendInput& in, const ImageLists& lists, const Buffer<fl
         std::fill(sum.begin(), sum.end(), 0.0);
         for (std::size_t e = first; e < first + state.coverage[slot].isects; ++e)
             for (std::size_t k = 0; k < stride; ++k) sum[k] += sums[e * stride + k];
-        put_splat(in, lists.entry_from_slot[slot], sum, out);
+        const std::size_t entry = lists.entry_from_slot[slot];
+        if (in.rays != nullptr)
+            put_body(in, entry, sum, rows[row_of(*in.rays, entry)], out);
+        else
+            put_splat(in, entry, sum, out);
     }
 }
 void clear(const BlendInput& in, const BlendGradients& out) {
     const auto entries = static_cast<std::size_t>(in.first.back());
-    std::fill_n(out.means2d, 2 * entries, 0.0f);
-    std::fill_n(out.conics, 3 * entries, 0.0f);
+    if (in.rays == nullptr) {
+        std::fill_n(out.means2d, 2 * entries, 0.0f);
+        std::fill_n(out.conics, 3 * entries, 0.0f);
+    }
     std::fill_n(out.opacities, entries, 0.0f);
     std::fill_n(out.colors, in.channels * entries, 0.0f);
     if (out.absolute != nullptr) std::fill_n(out.absolute, 2 * entries, 0.0f);
@@ -221,8 +280,7 @@ std::unique_ptr<const BlendLists> blend(const BlendInput& in, float* colors, flo
         ImageLists& lists = all->images[gradients ? image : 0];
         list_image(in, image, gradients, lists);
         const ChannelParams p = channel_params(in, image, lists, colors, alphas);
-        const Buffer<std::uint32_t>& order = lists.state.tile_order;
-        parallel_for(order.size(), 1, [&](std::size_t i) { cpu::blend_channels(p, order[i]); });
+        for_each_tile(in, image, lists.state, p, cpu::blend_channels);
     }
     return gradients ? std::move(all) : nullptr;
 }
@@ -233,21 +291,28 @@ void blend_vjp(const BlendInput& in, const BlendLists& base, const BlendSeeds& s
     const std::size_t pixels =
         static_cast<std::size_t>(in.width) * static_cast<std::size_t>(in.height);
     clear(in, out);
+    std::vector<BodySums> rows(in.rays != nullptr ? in.rays->sizes.rows() : 0);
     Buffer<float> sums;
     for (std::size_t image = 0; image < in.images(); ++image) {
         const ImageLists& lists = all.images[image];
-        sums.resize_discard(lists.state.slot_from_isect.size() * (cpu::kChannels + in.channels));
+        sums.resize_discard(lists.state.slot_from_isect.size() *
+                            (cpu::sums_before_channels(in.rays != nullptr) + in.channels));
         cpu::ChannelBackwardParams p{};
         p.forward = channel_params(in, image, lists, seeds.colors, seeds.alphas);
         if (seeds.v_colors != nullptr) p.v_picture = seeds.v_colors + image * pixels * in.channels;
         if (seeds.v_alphas != nullptr) p.v_alpha = seeds.v_alphas + image * pixels;
         p.sums = sums.data();
-        const Buffer<std::uint32_t>& order = lists.state.tile_order;
-        parallel_for(order.size(), 1,
-                     [&](std::size_t i) { cpu::blend_channels_backward(p, order[i]); });
+        for_each_tile(in, image, lists.state, p.forward,
+                      [&](const ChannelParams& forward, std::uint32_t tile) {
+                          cpu::ChannelBackwardParams of_tile = p;
+                          of_tile.forward = forward;
+                          cpu::blend_channels_backward(of_tile, tile);
+                      });
         parallel_for(lists.state.chunks(), 1,
-                     [&](std::size_t chunk) { gather_chunk(in, lists, sums, chunk, out); });
+                     [&](std::size_t chunk) { gather_chunk(in, lists, sums, chunk, rows, out); });
     }
+    parallel_for(rows.size(), 256,
+                 [&](std::size_t row) { put_body_row(*in.rays, row, rows[row], out); });
 }
 
 }  // namespace gs::tensor

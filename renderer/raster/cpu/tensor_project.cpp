@@ -8,7 +8,8 @@
 #include "base/parallel.h"
 #include "renderer/math/lens.h"
 #include "renderer/math/project.h"
-#include "renderer/raster/tensor_ops.h"
+#include "renderer/math/unscented.h"
+#include "renderer/raster/cpu/tensor_view.h"
 
 namespace gs::tensor {
 namespace {
@@ -16,34 +17,7 @@ namespace {
 constexpr double kLeastAlpha = 1.0 / 255, kMostSigmas = 3.33;
 constexpr std::size_t kPart = 256;  ///< Gaussians of one task
 
-struct View {
-    Mat3d rotation;
-    Vec3d translation;
-    math::Lens<double> lens;
-};
-View view_of(const ProjectInput& in, std::size_t index) {
-    const float *m = in.viewmats + 16 * index, *k = in.Ks + 9 * index;
-    View v{};
-    for (int i = 0; i < 3; ++i)
-        for (int j = 0; j < 3; ++j) v.rotation.m[i][j] = m[4 * i + j];
-    v.translation = {m[3], m[7], m[11]};
-    math::Lens<double>& lens = v.lens;
-    lens.base = in.lens;
-    lens.fx = k[0], lens.cx = k[2], lens.fy = k[4], lens.cy = k[5];
-    lens.mix[0][0] = lens.mix[1][1] = 1;
-    // As make_pinhole.
-    const double margin_x = 0.15 * in.width / lens.fx, margin_y = 0.15 * in.height / lens.fy;
-    lens.a_lo = -lens.cx / lens.fx - margin_x;
-    lens.a_hi = (in.width - lens.cx) / lens.fx + margin_x;
-    lens.b_lo = -lens.cy / lens.fy - margin_y;
-    lens.b_hi = (in.height - lens.cy) / lens.fy + margin_y;
-    return v;
-}
-std::vector<View> views_of(const ProjectInput& in) {
-    std::vector<View> views;
-    for (std::size_t i = 0; i < in.sizes.views(); ++i) views.push_back(view_of(in, i));
-    return views;
-}
+using View = math::LensCamera<double>;
 
 Vec3d vec3_at(const float* p) { return {p[0], p[1], p[2]}; }
 Quatd quat_at(const ProjectInput& in, std::size_t row) {
@@ -51,10 +25,15 @@ Quatd quat_at(const ProjectInput& in, std::size_t row) {
     return {q[0], q[1], q[2], q[3]};
 }
 
+/// gsplat's alpha 0.1, beta 2, kappa 0.
+constexpr math::SigmaWeights<double> kWeights{0.17320508075688773, 1.99};
+
 /// One Gaussian through one camera.
 struct Through {
-    Vec3d c;          ///< mean in camera axes
-    Vec2<double> at;  ///< the place that the Jacobian is of
+    Vec3d c;           ///< mean in camera axes; of a rolling shutter at half the read-out
+    bool seen = true;  ///< as far as that is up to the camera
+    math::SigmaTrace<double, true> trace;  ///< unscented; then nothing but it down to `projected`
+    Vec2<double> at;                       ///< the place that the Jacobian is of
     math::Jacobian<double> j;
     math::Footprint<double> footprint;  ///< of covars: a alone
     double sigma[3][3];                 ///< of covars
@@ -76,13 +55,30 @@ void covariance_of_matrix(const float* v, Through& t) {
     cov = {form(0, 0), form(0, 1), form(1, 1)};
     t.projected.det = cov.xx * cov.yy - cov.xy * cov.xy;
 }
-Through through(const ProjectInput& in, const View& view, std::size_t row) {
-    Through t;
-    t.c = view.rotation * vec3_at(in.means + 3 * row) + view.translation;
+/// gsplat's rule: its mean and all its points are seen, in the picture or a tenth of it beside.
+bool is_seen(const ProjectInput& in, const View& view,
+             const math::SigmaPoints<double, true>& points) {
+    const double margin_x = 0.1 * in.width, margin_y = 0.1 * in.height;
+    const auto inside = [&](Vec2<double> at) {
+        return at.x >= -margin_x && at.x < in.width + margin_x && at.y >= -margin_y &&
+               at.y < in.height + margin_y;
+    };
+    const Vec2<double> middle =
+        points.middle.from_middle + Vec2<double>{view.lens.cx, view.lens.cy};
+    bool all = points.middle.valid && inside(middle);
+    for (int i = 0; i < 6; ++i) all = all && points.counted[i] && inside(middle + points.apart[i]);
+    return all;
+}
+void go_unscented(const ProjectInput& in, const View& view, std::size_t row, Through& t) {
+    t.trace = math::trace_unscented<true, double>(view, kWeights, vec3_at(in.means + 3 * row),
+                                                  vec3_at(in.scales + 3 * row), quat_at(in, row));
+    t.projected = t.trace.projection;
+    t.seen = is_seen(in, view, t.trace.points);
+}
+void go_straight(const ProjectInput& in, const View& view, std::size_t row, Through& t) {
     const Vec2<double> own = math::base_place(view.lens.base, t.c);
     t.at = math::bounded_place(view.lens, own);
     t.j = math::lens_jacobian_at(view.lens, t.c, t.at);
-    t.projected.depth = t.c.z;
     t.projected.mean = math::to_pixels(view.lens, own);
     for (int i = 0; i < 2; ++i)
         for (int k = 0; k < 3; ++k)
@@ -95,6 +91,15 @@ Through through(const ProjectInput& in, const View& view, std::size_t row) {
         math::set_factors(t.footprint, quat_at(in, row));
         math::set_covariance(t.projected, t.footprint, vec3_at(in.scales + 3 * row));
     }
+}
+Through through(const ProjectInput& in, const View& view, std::size_t row) {
+    Through t;
+    t.c = view.rotation * vec3_at(in.means + 3 * row) + view.translation;
+    if (in.unscented)
+        go_unscented(in, view, row, t);
+    else
+        go_straight(in, view, row, t);
+    t.projected.depth = t.c.z;
     const double blur = in.blur;
     t.conic = math::conic_of(t.projected.cov, t.projected.det, blur);
     const double least = in.least_compensation;
@@ -112,7 +117,7 @@ double radius_of(double variance, double opacity) {
 bool is_drawn(const ProjectInput& in, const Through& t, double opacity, Vec2<double> radius) {
     constexpr double kMostRadius = 1e9;
     const Vec2<double> mean = t.projected.mean;
-    return t.c.z > in.near_plane && t.c.z < in.far_plane && t.conic.det > 0 &&
+    return t.seen && t.c.z > in.near_plane && t.c.z < in.far_plane && t.conic.det > 0 &&
            opacity >= kLeastAlpha && radius.x < kMostRadius && radius.y < kMostRadius &&
            std::max(radius.x, radius.y) > in.radius_clip && std::min(radius.x, radius.y) > 0 &&
            mean.x + radius.x > 0 && mean.x - radius.x < in.width && mean.y + radius.y > 0 &&
@@ -144,6 +149,7 @@ struct RowSums {
     Quatd quat{0, 0, 0, 0};
     double covar[6] = {}, opacity = 0;
 };
+void add_quat(Quatd& to, Quatd q) { to = {to.w + q.w, to.x + q.x, to.y + q.y, to.z + q.z}; }
 /// Of one view's matrix, three rows of four.
 using ViewSums = std::array<double, 12>;
 
@@ -189,35 +195,77 @@ void shape_vjp(const ProjectInput& in, const Through& t, std::size_t row, Sym2<d
         math::covariance_vjp(t.footprint, vec3_at(in.scales + 3 * row), v_cov);
     std::copy_n(&g.a[0][0], 6, &v_a[0][0]);
     sums.scale += Vec3d{g.scale[0], g.scale[1], g.scale[2]};
-    const Quatd q = math::quat_to_rotation_vjp(quat_at(in, row), g.r);
-    sums.quat = {sums.quat.w + q.w, sums.quat.x + q.x, sums.quat.y + q.y, sums.quat.z + q.z};
+    add_quat(sums.quat, math::quat_to_rotation_vjp(quat_at(in, row), g.r));
+}
+/// Gradients of what one camera shows of one Gaussian.
+struct EntrySeeds {
+    Vec2<double> mean2d;
+    Sym2<double> cov;
+    double depth;
+};
+/// `matrix`: what moves an axis of the Gaussian, in world axes, by camera axis.
+void add_view(Vec3d v_c, const float* mean, const double (&matrix)[3][3], ViewSums& sums) {
+    const double along[3] = {v_c.x, v_c.y, v_c.z};
+    for (int k = 0; k < 3; ++k) {
+        for (int j = 0; j < 3; ++j) sums[4 * k + j] += along[k] * mean[j] + matrix[k][j];
+        sums[4 * k + 3] += along[k];
+    }
+}
+/// All its points count, for else it is not seen.
+void unscented_vjp(const ProjectInput& in, const View& view, const Through& t, std::size_t row,
+                   const EntrySeeds& v, RowSums& sums, ViewSums& v_view) {
+    const Vec3d scale = vec3_at(in.scales + 3 * row);
+    const auto g = math::unscented_vjp(view, t.trace, kWeights, scale, quat_at(in, row), v.mean2d,
+                                       v.cov, v.depth);
+    sums.mean += g.mean;
+    sums.scale += g.scale;
+    add_quat(sums.quat, g.quat);
+    if (view.shutter.on) return;
+    const math::SigmaPoints<double, true>& points = t.trace.points;
+    const auto of_columns = math::sigma_columns_vjp(t.trace.columns, kWeights, v.mean2d, v.cov);
+    const auto& at = of_columns.at;
+    const double s[3] = {scale.x, scale.y, scale.z};
+    double matrix[3][3] = {};
+    for (int k = 0; k < 3; ++k) {
+        const math::SigmaSlope<double>&ahead = points.slope[k], &behind = points.slope[k + 3];
+        const Vec3d by = view.rotation * (at[k].x * ahead.u + at[k].y * ahead.v -
+                                          at[k + 3].x * behind.u - at[k + 3].y * behind.v);
+        const double along[3] = {by.x, by.y, by.z};
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j)
+                matrix[i][j] += kWeights.spread * s[k] * along[i] * points.straight.r.m[j][k];
+    }
+    add_view(view.rotation * g.mean, in.means + 3 * row, matrix, v_view);
+}
+void straight_vjp(const ProjectInput& in, const View& view, const Through& t, std::size_t row,
+                  const EntrySeeds& v, RowSums& sums, ViewSums& v_view) {
+    double v_a[2][3], v_j[2][3], matrix[3][3];
+    shape_vjp(in, t, row, v.cov, v_a, sums);
+    const auto& r = view.rotation.m;
+    for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k)
+            v_j[i][k] = v_a[i][0] * r[k][0] + v_a[i][1] * r[k][1] + v_a[i][2] * r[k][2];
+    Vec3d v_c = math::lens_vjp_at(view.lens, t.c, t.at, v.mean2d, v_j);
+    v_c.z += v.depth;
+    sums.mean += transpose(view.rotation) * v_c;
+    for (int k = 0; k < 3; ++k)
+        for (int j = 0; j < 3; ++j)
+            matrix[k][j] = t.j.j[0][k] * v_a[0][j] + t.j.j[1][k] * v_a[1][j];
+    add_view(v_c, in.means + 3 * row, matrix, v_view);
 }
 void entry_vjp(const ProjectInput& in, const View& view, std::size_t row, std::size_t e,
                const ProjectSeeds& seeds, RowSums& sums, ViewSums& v_view) {
     const Through t = through(in, view, row);
     const double v_opacity = seeds.opacities != nullptr ? seeds.opacities[e] : 0;
     sums.opacity += v_opacity * t.compensation;
-    const Sym2<double> v_cov =
-        covariance_seed(in, t, seeds, e, v_opacity * static_cast<double>(in.opacities[row]));
-    double v_a[2][3], v_j[2][3];
-    shape_vjp(in, t, row, v_cov, v_a, sums);
-    const auto& r = view.rotation.m;
-    for (int i = 0; i < 2; ++i)
-        for (int k = 0; k < 3; ++k)
-            v_j[i][k] = v_a[i][0] * r[k][0] + v_a[i][1] * r[k][1] + v_a[i][2] * r[k][2];
-    Vec2<double> v_mean2d{};
-    if (seeds.means2d != nullptr) v_mean2d = {seeds.means2d[2 * e], seeds.means2d[2 * e + 1]};
-    Vec3d v_c = math::lens_vjp_at(view.lens, t.c, t.at, v_mean2d, v_j);
-    if (seeds.depths != nullptr) v_c.z += seeds.depths[e];
-    sums.mean += transpose(view.rotation) * v_c;
-    const float* mean = in.means + 3 * row;
-    const double along[3] = {v_c.x, v_c.y, v_c.z};
-    for (int k = 0; k < 3; ++k) {
-        for (int j = 0; j < 3; ++j)
-            v_view[4 * k + j] +=
-                along[k] * mean[j] + t.j.j[0][k] * v_a[0][j] + t.j.j[1][k] * v_a[1][j];
-        v_view[4 * k + 3] += along[k];
-    }
+    EntrySeeds v{};
+    v.cov = covariance_seed(in, t, seeds, e, v_opacity * static_cast<double>(in.opacities[row]));
+    if (seeds.means2d != nullptr) v.mean2d = {seeds.means2d[2 * e], seeds.means2d[2 * e + 1]};
+    if (seeds.depths != nullptr) v.depth = seeds.depths[e];
+    if (in.unscented)
+        unscented_vjp(in, view, t, row, v, sums, v_view);
+    else
+        straight_vjp(in, view, t, row, v, sums, v_view);
 }
 
 void put_row(const ProjectGradients& out, std::size_t row, const RowSums& s) {
@@ -236,7 +284,7 @@ void put_row(const ProjectGradients& out, std::size_t row, const RowSums& s) {
 }  // namespace
 
 void project(const ProjectInput& in, const ProjectOutput& out) {
-    const std::vector<View> views = views_of(in);
+    const std::vector<View> views = views_of(in, in.sizes.views(), !in.unscented);
     const std::size_t n = in.sizes.gaussians;
     parallel_for(in.sizes.entries(), kPart, [&](std::size_t e) {
         const std::size_t view = e / n, row = view / in.sizes.cameras * n + e % n;
@@ -252,7 +300,7 @@ void project(const ProjectInput& in, const ProjectOutput& out) {
 
 void project_vjp(const ProjectInput& in, const std::int32_t* radii, const ProjectSeeds& seeds,
                  const ProjectGradients& out) {
-    const std::vector<View> views = views_of(in);
+    const std::vector<View> views = views_of(in, in.sizes.views(), !in.unscented);
     const std::size_t n = in.sizes.gaussians, cameras = in.sizes.cameras,
                       parts = (n + kPart - 1) / kPart;
     // [batch][part][camera]

@@ -6,6 +6,7 @@
 #include <hwy/foreach_target.h>
 // foreach_target first
 #include "renderer/raster/cpu/lanes.h"
+#include "renderer/raster/cpu/ray_lanes.h"
 #include "renderer/raster/cpu/tensor_tile.h"
 #include "renderer/raster/cpu/tile_squares.h"
 
@@ -31,6 +32,8 @@ struct ChannelTile {
         for (int i = 0; i < kSquares; ++i) {
             ChannelSquare& square = squares[i];
             start_floor(square.floor, rect, i, p.lists.log2_alpha_min);
+            for (int k = 0; p.rays != nullptr && k < kSquarePixels; ++k)
+                if (!p.rays->seen[i * kSquarePixels + k]) square.floor[k] = kEnded;
             std::fill_n(square.t, kSquarePixels, 1.0f);
             std::fill_n(square.rest, kSquarePixels, 0.0f);
         }
@@ -47,9 +50,110 @@ HWY_INLINE void for_each_pixel(const TileRect& rect, const BlendParams& p, F&& f
     });
 }
 
+struct FlatShape {
+    static constexpr std::size_t kSums = kChannels;
+    struct Meeting {
+        hn::Vec<D> power;  ///< log2 alpha, not limited
+        hn::Vec<D> x, y;   ///< centres, from the tile's corner
+    };
+    TileSplat splat;
+    Vec2f mean;
+    std::uint32_t squares;
+
+    HWY_INLINE FlatShape(const ChannelParams& p, std::uint32_t slot, const TileRect& rect) {
+        const Splat& from = p.lists.splats[slot];
+        splat.set(from, rect);
+        mean = {rect.mean_x(from), rect.mean_y(from)};
+        squares = squares_reached(from, rect, p.lists.log2_alpha_min);
+    }
+    HWY_INLINE Meeting meet(int square, int lane) const {
+        const D d;
+        const auto x = hn::Load(d, kCentres.x[square % 4] + lane),
+                   y = hn::Load(d, kCentres.y[square / 4] + lane);
+        return {log2_alpha(splat, x, y), x, y};
+    }
+    /// `v`: d loss / d ln alpha.
+    HWY_INLINE void add(const Meeting& at, hn::Vec<D> v, hn::Vec<D>* to) const {
+        const D d;
+        const auto dx = hn::Sub(at.x, hn::Set(d, mean.x)), dy = hn::Sub(at.y, hn::Set(d, mean.y)),
+                   vx = hn::Mul(v, dx), vy = hn::Mul(v, dy);
+        to[kV] = hn::Add(to[kV], v);
+        to[kVx] = hn::Add(to[kVx], vx);
+        to[kVy] = hn::Add(to[kVy], vy);
+        to[kVxx] = hn::MulAdd(vx, dx, to[kVxx]);
+        to[kVxy] = hn::MulAdd(vx, dy, to[kVxy]);
+        to[kVyy] = hn::MulAdd(vy, dy, to[kVyy]);
+        // As add_pixels of blend_backward.cpp.
+        const auto a2 = hn::Set(d, 2.0f * splat.s * splat.s),
+                   b = hn::Set(d, 2.0f * splat.s * splat.r),
+                   c2 = hn::Set(d, 2.0f * (splat.r * splat.r + splat.w * splat.w));
+        const auto slope_x = hn::MulAdd(a2, dx, hn::Mul(b, dy)),
+                   slope_y = hn::MulAdd(b, dx, hn::Mul(c2, dy));
+        to[kPullX] = hn::Add(to[kPullX], hn::Abs(hn::Mul(v, slope_x)));
+        to[kPullY] = hn::Add(to[kPullY], hn::Abs(hn::Mul(v, slope_y)));
+    }
+};
+struct RayShape {
+    static constexpr std::size_t kSums = kRayChannels;
+    struct Meeting {
+        hn::Vec<D> power;
+        RayMeeting at;
+        RayLanes3 off, apart;
+    };
+    RayForm form;
+    const PixelRays& rays;
+    Vec3f direction;
+    static constexpr std::uint32_t squares = (1u << kSquares) - 1;
+
+    HWY_INLINE RayShape(const ChannelParams& p, std::uint32_t slot, const TileRect&)
+        : form(ray_form(p.bodies[slot].whitening, p.bodies[slot].mean, p.bodies[slot].log2_opacity,
+                        p.rays->origin, p.rays->direction)),
+          rays(*p.rays),
+          direction{static_cast<float>(rays.direction.x), static_cast<float>(rays.direction.y),
+                    static_cast<float>(rays.direction.z)} {}
+    /// What lies behind a ray's origin has no power.
+    HWY_INLINE Meeting meet(int square, int lane) const {
+        const D d;
+        const int from = square * kSquarePixels + lane;
+        Meeting m;
+        m.off = load3(rays.directions + from, kTilePixels);
+        m.apart = load3(rays.origins + from, kTilePixels);
+        m.at = meet_rays<true>(form, m.off, m.apart);
+        m.power =
+            hn::IfThenElse(hn::Ge(m.at.distance, hn::Zero(d)), m.at.power, hn::Set(d, -kEnded));
+        return m;
+    }
+    /// As pass_back of rays/trace_backward.cpp.
+    HWY_INLINE void add(const Meeting& m, hn::Vec<D> v, hn::Vec<D>* to) const {
+        const D d;
+        const auto one = hn::Set(d, 1.0f);
+        const RayLanes3 p = scaled3(m.at.inverse, cross3(m.at.step, m.at.aside)),
+                        pull = scaled3(hn::Neg(v), p),
+                        from = plus3(plus3(set3(form.offset), hn::Set(d, form.along), m.off), one,
+                                     m.apart),
+                        nearest =
+                            plus3(from, hn::Neg(m.at.back), plus3(set3(direction), one, m.off));
+        const auto moves = hn::Ne(v, hn::Zero(d));  // what is not met may not even be finite
+        const RayLanes rows[3] = {hn::IfThenElseZero(moves, pull.x),
+                                  hn::IfThenElseZero(moves, pull.y),
+                                  hn::IfThenElseZero(moves, pull.z)},
+                       columns[3] = {hn::IfThenElseZero(moves, nearest.x),
+                                     hn::IfThenElseZero(moves, nearest.y),
+                                     hn::IfThenElseZero(moves, nearest.z)};
+        to[kRayV] = hn::Add(to[kRayV], v);
+        for (std::size_t k = 0; k < 3; ++k) {
+            to[kRayArm + k] = hn::Add(to[kRayArm + k], rows[k]);
+            for (std::size_t i = 0; i < 3; ++i)
+                to[kRayWhitening + 3 * k + i] =
+                    hn::MulAdd(rows[k], columns[i], to[kRayWhitening + 3 * k + i]);
+        }
+    }
+};
+
 /// A splat at one vector of pixels.
+template <class Shape>
 struct Blended {
-    hn::Vec<D> x, y;    ///< centres, from the tile's corner
+    typename Shape::Meeting at;
     hn::Vec<D> w;       ///< weight, 0 where it is not blended
     hn::Vec<D> behind;  ///< transmittance behind it
     hn::Vec<D> raw;     ///< alpha before its limit
@@ -57,17 +161,16 @@ struct Blended {
     bool ended;
 };
 /// Blends the splat into the pixels from `lane` on: moves floor and t.
-HWY_INLINE Blended blend_splat(ChannelSquare& at, int index, int lane, const TileSplat& splat,
-                               const Rules& rules) {
+template <class Shape>
+HWY_INLINE Blended<Shape> blend_splat(ChannelSquare& at, int index, int lane, const Shape& shape,
+                                      const Rules& rules) {
     const D d;
-    Blended b;
-    b.x = hn::Load(d, kCentres.x[index % 4] + lane);
-    b.y = hn::Load(d, kCentres.y[index / 4] + lane);
-    const auto power = log2_alpha(splat, b.x, b.y), floor = hn::Load(d, at.floor + lane),
-               t = hn::Load(d, at.t + lane);
-    const auto open = hn::Ge(power, floor);
+    Blended<Shape> b;
+    b.at = shape.meet(index, lane);
+    const auto floor = hn::Load(d, at.floor + lane), t = hn::Load(d, at.t + lane);
+    const auto open = hn::Ge(b.at.power, floor);
     b.open = !hn::AllFalse(d, open);
-    b.raw = exp2(power);
+    b.raw = exp2(b.at.power);
     b.w = hn::IfThenElseZero(open, hn::Mul(hn::Min(b.raw, rules.alpha_max), t));
     b.behind = hn::Sub(t, b.w);
     const auto ends = hn::And(open, hn::Le(b.behind, rules.transmittance_min));
@@ -87,12 +190,13 @@ HWY_INLINE bool has_pixels_left(const ChannelSquare& square) {
     return false;
 }
 /// Returns whether a pixel was blended or ended; takes the square from `alive` with its last pixel.
-HWY_INLINE bool add_splat(ChannelTile& tile, int index, const TileSplat& splat, const float* color,
+template <class Shape>
+HWY_INLINE bool add_splat(ChannelTile& tile, int index, const Shape& shape, const float* color,
                           const Rules& rules, std::uint32_t& alive) {
     const D d;
     bool touched = false, ended = false;
     for (int lane = 0; lane < kSquarePixels; lane += lanes()) {
-        const Blended b = blend_splat(tile.squares[index], index, lane, splat, rules);
+        const auto b = blend_splat(tile.squares[index], index, lane, shape, rules);
         if (!b.open) continue;
         touched = true;
         ended = ended || b.ended;
@@ -115,29 +219,34 @@ HWY_INLINE void write_pixels(ChannelTile& tile, const TileRect& rect, const Chan
     });
 }
 
-void BlendChannels(const ChannelParams& p, std::uint32_t tile_index) {
+template <class Shape>
+HWY_INLINE void blend_shapes(const ChannelParams& p, std::uint32_t tile_index) {
     const BlendParams& f = p.lists;
     const TileRect rect = tile_rect(f, tile_index);
     const Rules rules(f);
     ChannelTile tile(p, rect);
-    std::uint32_t alive = squares_inside(rect);
+    std::uint32_t alive = 0;
+    for (int i = 0; i < kSquares; ++i)
+        alive |= static_cast<std::uint32_t>(has_pixels_left(tile.squares[i])) << i;
     const std::uint32_t begin = f.tile_begin[tile_index], end = f.tile_begin[tile_index + 1];
     std::uint32_t k = begin;
     for (; k < end && alive != 0; ++k) {
         const std::uint32_t slot = f.slot_from_isect[k];
         const float* color = p.colors + p.entry_from_slot[slot] * p.channels;
-        TileSplat splat;
-        splat.set(f.splats[slot], rect);
-        std::uint32_t touched = 0,
-                      squares = squares_reached(f.splats[slot], rect, f.log2_alpha_min) & alive;
+        const Shape shape(p, slot, rect);
+        std::uint32_t touched = 0, squares = shape.squares & alive;
         for (; squares != 0; squares &= squares - 1) {
             const int index = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
-            if (add_splat(tile, index, splat, color, rules, alive)) touched |= 1u << index;
+            if (add_splat(tile, index, shape, color, rules, alive)) touched |= 1u << index;
         }
         if (f.touched != nullptr) f.touched[k] = static_cast<std::uint16_t>(touched);
     }
     f.list_end[tile_index] = k - begin;
     write_pixels(tile, rect, p);
+}
+void BlendChannels(const ChannelParams& p, std::uint32_t tile_index) {
+    p.rays != nullptr ? blend_shapes<RayShape>(p, tile_index)
+                      : blend_shapes<FlatShape>(p, tile_index);
 }
 
 /// The seeds of a tile's pixels, and their R.
@@ -160,8 +269,9 @@ HWY_INLINE void read_seeds(ChannelTile& tile, const TileRect& rect,
 }
 
 /// Sums of one splat over the tile, a lane a pixel of a square.
+template <std::size_t kSums>
 struct SplatSums {
-    hn::Vec<D> v[kChannels];
+    hn::Vec<D> v[kSums];
     Buffer<float>& channels;  ///< [channel][16]
     explicit SplatSums(Buffer<float>& to) : channels(to) {
         for (auto& sum : v) sum = hn::Zero(D());
@@ -169,41 +279,22 @@ struct SplatSums {
     }
     void write(float* to, std::size_t count) const {
         const D d;
-        for (std::size_t k = 0; k < kChannels; ++k) to[k] = hn::GetLane(hn::SumOfLanes(d, v[k]));
+        for (std::size_t k = 0; k < kSums; ++k) to[k] = hn::GetLane(hn::SumOfLanes(d, v[k]));
         for (std::size_t k = 0; k < count; ++k) {
             auto sum = hn::Load(d, channels.data() + k * kSquarePixels);
             for (int lane = lanes(); lane < kSquarePixels; lane += lanes())
                 sum = hn::Add(sum, hn::Load(d, channels.data() + k * kSquarePixels + lane));
-            to[kChannels + k] = hn::GetLane(hn::SumOfLanes(d, sum));
+            to[kSums + k] = hn::GetLane(hn::SumOfLanes(d, sum));
         }
     }
 };
-/// `v`: d loss / d ln alpha, (dx, dy): from the splat's centre.
-HWY_INLINE void add_moments(const TileSplat& splat, hn::Vec<D> v, hn::Vec<D> dx, hn::Vec<D> dy,
-                            SplatSums& sums) {
-    const D d;
-    auto& to = sums.v;
-    const auto vx = hn::Mul(v, dx), vy = hn::Mul(v, dy);
-    to[kV] = hn::Add(to[kV], v);
-    to[kVx] = hn::Add(to[kVx], vx);
-    to[kVy] = hn::Add(to[kVy], vy);
-    to[kVxx] = hn::MulAdd(vx, dx, to[kVxx]);
-    to[kVxy] = hn::MulAdd(vx, dy, to[kVxy]);
-    to[kVyy] = hn::MulAdd(vy, dy, to[kVyy]);
-    // As add_pixels of blend_backward.cpp.
-    const auto a2 = hn::Set(d, 2.0f * splat.s * splat.s), b = hn::Set(d, 2.0f * splat.s * splat.r),
-               c2 = hn::Set(d, 2.0f * (splat.r * splat.r + splat.w * splat.w));
-    const auto slope_x = hn::MulAdd(a2, dx, hn::Mul(b, dy)),
-               slope_y = hn::MulAdd(b, dx, hn::Mul(c2, dy));
-    to[kPullX] = hn::Add(to[kPullX], hn::Abs(hn::Mul(v, slope_x)));
-    to[kPullY] = hn::Add(to[kPullY], hn::Abs(hn::Mul(v, slope_y)));
-}
-HWY_INLINE void add_square(ChannelTile& tile, int index, const TileSplat& splat, const float* color,
-                           Vec2f mean, const Rules& rules, SplatSums& sums) {
+template <class Shape>
+HWY_INLINE void add_square(ChannelTile& tile, int index, const Shape& shape, const float* color,
+                           const Rules& rules, SplatSums<Shape::kSums>& sums) {
     const D d;
     ChannelSquare& at = tile.squares[index];
     for (int lane = 0; lane < kSquarePixels; lane += lanes()) {
-        const Blended b = blend_splat(at, index, lane, splat, rules);
+        const auto b = blend_splat(at, index, lane, shape, rules);
         if (!b.open) continue;
         auto cg = hn::Zero(d);
         const float* seed = tile.of_square(index) + lane;
@@ -219,18 +310,18 @@ HWY_INLINE void add_square(ChannelTile& tile, int index, const TileSplat& splat,
         // As replay_square of blend_backward.cpp, but that a raw alpha at the limit moves.
         const auto v = hn::IfThenElseZero(hn::Le(b.raw, rules.alpha_max),
                                           hn::Mul(b.w, hn::Sub(cg, hn::Div(rest, b.behind))));
-        add_moments(splat, v, hn::Sub(b.x, hn::Set(d, mean.x)), hn::Sub(b.y, hn::Set(d, mean.y)),
-                    sums);
+        shape.add(b.at, v, sums.v);
     }
 }
 
-void BlendChannelsBackward(const ChannelBackwardParams& p, std::uint32_t tile_index) {
+template <class Shape>
+HWY_INLINE void blend_shapes_backward(const ChannelBackwardParams& p, std::uint32_t tile_index) {
     const BlendParams& f = p.forward.lists;
     const TileRect rect = tile_rect(f, tile_index);
     const Rules rules(f);
     ChannelTile tile(p.forward, rect);
     read_seeds(tile, rect, p);
-    const std::size_t channels = p.forward.channels, stride = kChannels + channels;
+    const std::size_t channels = p.forward.channels, stride = Shape::kSums + channels;
     Buffer<float> scratch(channels * kSquarePixels);
     const std::uint32_t begin = f.tile_begin[tile_index], end = begin + f.list_end[tile_index];
     for (std::uint32_t k = begin; k < f.tile_begin[tile_index + 1]; ++k) {
@@ -241,16 +332,17 @@ void BlendChannelsBackward(const ChannelBackwardParams& p, std::uint32_t tile_in
             continue;
         }
         const std::uint32_t slot = f.slot_from_isect[k];
-        const Splat& from = f.splats[slot];
-        TileSplat splat;
-        splat.set(from, rect);
-        SplatSums sums(scratch);
+        const Shape shape(p.forward, slot, rect);
+        SplatSums<Shape::kSums> sums(scratch);
         for (; squares != 0; squares &= squares - 1)
-            add_square(tile, static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares)), splat,
-                       p.forward.colors + p.forward.entry_from_slot[slot] * channels,
-                       {rect.mean_x(from), rect.mean_y(from)}, rules, sums);
+            add_square(tile, static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares)), shape,
+                       p.forward.colors + p.forward.entry_from_slot[slot] * channels, rules, sums);
         sums.write(to, channels);
     }
+}
+void BlendChannelsBackward(const ChannelBackwardParams& p, std::uint32_t tile_index) {
+    p.forward.rays != nullptr ? blend_shapes_backward<RayShape>(p, tile_index)
+                              : blend_shapes_backward<FlatShape>(p, tile_index);
 }
 
 }  // namespace gs::cpu::HWY_NAMESPACE

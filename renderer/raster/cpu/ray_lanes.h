@@ -1,16 +1,16 @@
 // The vector arithmetic of rays that both ways of blending share: where 16 rays come nearest to a
 // Gaussian, to the same bits forward and backward, so that backward meets whom forward has blended.
-// Included once per instruction set by trace.cpp and trace_backward.cpp (Highway's foreach_target),
-// hence the toggled guard.
-#if defined(GS_RAYS_RAY_LANES_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef GS_RAYS_RAY_LANES_H_
-#undef GS_RAYS_RAY_LANES_H_
+// Included once per instruction set by rays/trace.cpp, rays/trace_backward.cpp and tensor_tile.cpp
+// (Highway's foreach_target), hence the toggled guard.
+#if defined(GS_RASTER_CPU_RAY_LANES_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef GS_RASTER_CPU_RAY_LANES_H_
+#undef GS_RASTER_CPU_RAY_LANES_H_
 #else
-#define GS_RAYS_RAY_LANES_H_
+#define GS_RASTER_CPU_RAY_LANES_H_
 #endif
 
 #include "renderer/raster/cpu/lanes.h"
-#include "renderer/rays/met.h"
+#include "renderer/raster/cpu/ray_form.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
@@ -38,7 +38,32 @@ HWY_INLINE RayLanes3 cross3(const RayLanes3& a, const RayLanes3& b) {
             hn::MulSub(a.x, b.y, hn::Mul(a.y, b.x))};
 }
 
-/// How rays meet a Gaussian; see the top of trace.cpp.
+/// sums + left right^T, by rows.
+HWY_INLINE void add_outer(RayLanes3 (&sums)[3], const RayLanes3& left, const RayLanes3& right) {
+    const RayLanes rows[3] = {left.x, left.y, left.z};
+    for (int k = 0; k < 3; ++k)
+        sums[k] = {hn::MulAdd(rows[k], right.x, sums[k].x), hn::MulAdd(rows[k], right.y, sums[k].y),
+                   hn::MulAdd(rows[k], right.z, sums[k].z)};
+}
+HWY_INLINE RayLanes3 scaled3(RayLanes by, const RayLanes3& v) {
+    return {hn::Mul(by, v.x), hn::Mul(by, v.y), hn::Mul(by, v.z)};
+}
+/// v + by * w.
+HWY_INLINE RayLanes3 plus3(const RayLanes3& v, RayLanes by, const RayLanes3& w) {
+    return {hn::MulAdd(by, w.x, v.x), hn::MulAdd(by, w.y, v.y), hn::MulAdd(by, w.z, v.z)};
+}
+HWY_INLINE RayLanes3 set3(Vec3f v) {
+    const D d;
+    return {hn::Set(d, v.x), hn::Set(d, v.y), hn::Set(d, v.z)};
+}
+HWY_INLINE void reduce3(const RayLanes3& v, float* out) {
+    const D d;
+    out[0] = hn::GetLane(hn::SumOfLanes(d, v.x));
+    out[1] = hn::GetLane(hn::SumOfLanes(d, v.y));
+    out[2] = hn::GetLane(hn::SumOfLanes(d, v.z));
+}
+
+/// How rays meet a Gaussian; see the top of rays/trace.cpp.
 struct RayMeeting {
     RayLanes3 arm, step;  ///< M (place near the mean - mean), M direction
     RayLanes inverse;     ///< 1 / |step|^2
@@ -49,8 +74,7 @@ struct RayMeeting {
 };
 /// `off`, `apart`: what the rays' directions and origins are more than their tile's.
 template <bool kParted>
-HWY_INLINE RayMeeting meet_rays(const MetGaussian& g, const RayLanes3& off,
-                                const RayLanes3& apart) {
+HWY_INLINE RayMeeting meet_rays(const RayForm& g, const RayLanes3& off, const RayLanes3& apart) {
     constexpr float kHalfLog2E = 0.72134752f;  // exp(-x / 2) = 2^(-x kHalfLog2E)
     const D d;
     const auto along = hn::Set(d, g.along), nothing = hn::Zero(d);
