@@ -138,6 +138,12 @@ def rasterization(
     viewmats [..., C, 4, 4] camera from world, OpenCV axes; Ks [..., C, 3, 3] in pixels, without a gradient.
     backgrounds [..., C, D]. eps2d in px^2 and radius_clip in px.
     render_mode RGB, D (sum of weight times camera z), ED (the same by alpha), RGB+D, RGB+ED: depth comes last.
+
+    With packed=False: with_ut projects by the unscented transform, through lenses with radial_coeffs [..., C, 6] or 4 (fisheye
+    4), tangential_coeffs [..., C, 2], thin_prism_coeffs [..., C, 4] (OpenCV's) or ftheta_coeffs (gsplat's, or a dict), and
+    with a rolling_shutter (0 to 3, as gsplat counts) that begins at viewmats and ends at viewmats_rs [..., C, 4, 4].
+    with_eval3d takes Gaussians as each pixel's ray meets them, not ellipses.
+
     profile "gsplat" is gsplat's main branch (alpha at most 0.99), "gsplat-1.5" its releases 1.5 (0.999).
 
     Returns colors [..., C, height, width, X], alphas [..., C, height, width, 1] and meta with gsplat's keys. With absgrad

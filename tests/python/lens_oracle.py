@@ -35,7 +35,10 @@ class LensOracle:
         """Rotations [..., 3, 3] and translations [..., 3] at moments 0 to 1."""
         if self.view_rs is None:
             return self.view[:3, :3], self.view[:3, 3]
-        R = torch.matrix_exp(time[..., None, None] * _cross(self.turn)) @ self.view[:3, :3]
+        angle = self.turn.norm() + 1e-30
+        K = _cross(self.turn / angle)
+        at = (time * angle)[..., None, None]
+        R = (torch.eye(3, dtype=K.dtype) + at.sin() * K + (1 - at.cos()) * (K @ K)) @ self.view[:3, :3]
         return R, torch.lerp(self.view[:3, 3], self.view_rs[:3, 3], time[..., None])
 
     def time(self, uv):

@@ -69,6 +69,13 @@ struct Projection : Arrays {
     }
     int call() { return gausscope_project(&args) | gausscope_project_vjp(&args); }
 };
+struct Unscented : Projection {
+    Unscented() {
+        args.unscented = 1, args.shutter = GAUSSCOPE_BOTTOM_TO_TOP, args.lens = GAUSSCOPE_FTHETA;
+        args.distortion = floats(48, 0.1f), args.viewmats_rs = floats(64, 0.6f);
+        args.v_viewmats = {};
+    }
+};
 struct Shading : Arrays {
     std::vector<std::int32_t> radii = std::vector<std::int32_t>(2 * 2 * 5 * 2, 3);
     gausscope_shade_args args{};
@@ -104,6 +111,22 @@ struct Blending : Arrays {
         gausscope_lists_free(args.lists);
         args.lists = nullptr;
         return back;
+    }
+};
+
+struct RayBlending : Blending {
+    RayBlending() {
+        first = {0, 4, 8}, radii.resize(16);
+        args.entries = 8, args.batches = 2, args.cameras = 1, args.gaussians = 4;
+        args.along_rays = 1, args.lens = GAUSSCOPE_PINHOLE, args.shutter = GAUSSCOPE_LEFT_TO_RIGHT;
+        args.first = whole(first), args.radii = whole(radii), args.means2d = floats(16, 9);
+        args.opacities = floats(8), args.depths = floats(8), args.colors = floats(40);
+        args.means = floats(24, 2), args.quats = floats(32), args.scales = floats(24);
+        args.viewmats = floats(32), args.Ks = floats(18, 20), args.distortion = floats(24, 0.01f);
+        args.viewmats_rs = floats(32, 0.6f);
+        args.conics = args.v_means2d = args.v_conics = args.absolute = {};
+        args.v_opacities = floats(8), args.v_colors = floats(40);
+        args.v_means = floats(24), args.v_quats = floats(32), args.v_scales = floats(24);
     }
 };
 
@@ -173,6 +196,34 @@ void expect_no_harm(std::uint32_t seed) {
 TEST(PythonNative, ProjectionRefusesNonsense) { expect_no_harm<Projection>(1); }
 TEST(PythonNative, ShadingRefusesNonsense) { expect_no_harm<Shading>(2); }
 TEST(PythonNative, BlendingRefusesNonsense) { expect_no_harm<Blending>(3); }
+
+TEST(PythonNative, UnscentedProjectionRefusesNonsense) { expect_no_harm<Unscented>(4); }
+TEST(PythonNative, BlendingAlongRaysRefusesNonsense) { expect_no_harm<RayBlending>(5); }
+
+TEST(PythonNative, SaysWhatDoesNotGoTogether) {
+    const auto says = [](auto&& change, const char* words) {
+        Unscented scene;
+        ASSERT_EQ(scene.call(), GAUSSCOPE_OK) << error_text;
+        change(scene.args);
+        EXPECT_EQ(scene.call(), GAUSSCOPE_BAD_ARGUMENT);
+        EXPECT_STREQ(error_text, words);
+    };
+    says([](auto& a) { a.unscented = 0; }, "distortion and a rolling shutter need unscented");
+    says([](auto& a) { a.distortion = {}; },
+         "distortion is missing: an ftheta camera is nothing else");
+    says([](auto& a) { a.lens = GAUSSCOPE_ORTHO; }, "distortion: an ortho camera has none");
+    says([](auto& a) { a.viewmats_rs = {}; }, "viewmats_rs has 0 elements, not 64");
+    says([](auto& a) { a.shutter = 5; }, "shutter 5 is not known");
+}
+TEST(PythonNative, RaysHaveAnEntryForEachGaussianOfEachView) {
+    RayBlending scene;
+    ASSERT_EQ(scene.call(), GAUSSCOPE_OK) << error_text;
+    scene.first[1] = 3;
+    EXPECT_EQ(scene.call(), GAUSSCOPE_BAD_ARGUMENT);
+    EXPECT_STREQ(error_text, "first does not have every image's 4 entries");
+    scene.first[1] = 4, scene.args.cameras = 2;
+    EXPECT_EQ(scene.call(), GAUSSCOPE_BAD_ARGUMENT);
+}
 
 TEST(PythonNative, SaysWhatIsWrong) {
     Projection scene;

@@ -11,7 +11,8 @@ except ImportError:
     raise unittest.SkipTest("PyTorch is not installed")
 
 import gausscope
-from scenes import INPUTS, Reference, leaves, scene
+import oracle
+from scenes import INPUTS, Reference, leaves, loss_of, scene
 
 draw = gausscope.rasterization
 NUMBERS = pathlib.Path(__file__).with_name("gsplat_lenses.json")
@@ -110,6 +111,27 @@ class Against(unittest.TestCase):
                 args["Ks"][..., :2, :] *= 2
                 self.check(args, views=False, with_ut=False, with_eval3d=True, rasterize_mode="antialiased",
                            **coefficients(kind, (2,)))
+
+
+class FiniteDifferences(unittest.TestCase):
+    def test_the_reference_has_the_gradients_of_its_pictures(self):
+        for eval3d, kind in ((False, "prism"), (True, "bent fisheye"), (True, "ftheta back")):
+            args = small(seed=4, N=12, width=24, height=16, background=True)
+            options = dict(with_ut=True, with_eval3d=eval3d, **coefficients(kind, (1,)), **rolled(args, 2))
+            reference = Reference(args, frozen=("viewmats",), **options)
+            self.assertGreater((reference.views[0].radii > 0).all(-1).sum(), 4)
+            inputs = {name: value.detach() if torch.is_tensor(value) else value for name, value in reference.inputs.items()}
+
+            def loss(**moved):
+                return loss_of(*oracle.rasterization(**{**inputs, **moved}, **options)[:2], reference.weights).item()
+
+            g = torch.Generator().manual_seed(1)
+            for name in ("means", "quats", "scales", "opacities", "colors", "backgrounds"):
+                way = torch.randn(inputs[name].shape, generator=g).double()
+                change = loss(**{name: inputs[name] + 1e-6 * way}) - loss(**{name: inputs[name] - 1e-6 * way})
+                products = reference.inputs[name].grad * way
+                self.assertAlmostEqual(change / 2e-6, products.sum().item(), delta=1e-5 * products.abs().sum().item(),
+                                       msg=f"{name} of {kind}")
 
 
 class Gsplat(unittest.TestCase):
