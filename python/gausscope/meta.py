@@ -15,7 +15,7 @@ class Meta(dict):
     lead: tuple  # batch dimensions and cameras
     first: Tensor  # where each image's entries begin
     numbers: dict  # sizes and numbers that it was projected with
-    world: tuple  # means, quats and scales; viewmats, Ks, distortion and viewmats_rs
+    world: Optional[tuple]  # until it is drawn: means, quats and scales; viewmats, Ks, distortion and viewmats_rs
     boxes: Optional[Tensor] = None  # radii by axis, where those under the key are not
     listed = False
 

@@ -293,6 +293,7 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
         absolute = torch.zeros_like(means2d, memory_format=torch.contiguous_format)
         means2d.absgrad = absolute
     world, cameras = meta.world if along_rays else ((None,) * 3, (None,) * 4)
+    meta.world = None  # meta may be kept for long
     place = (means2d.detach().contiguous(), None) if along_rays else (means2d.contiguous(), meta["conics"])
     inputs = (*place, meta["opacities"], values, backgrounds, *world)
     names = ("batches", "cameras", "gaussians", "width", "height", "lens", "shutter")

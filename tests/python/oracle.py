@@ -85,13 +85,15 @@ def draw(means, sigma, opacities, colors, viewmat, K, width, height, mode, backg
     det0 = cov[:, 0, 0] * cov[:, 1, 1] - cov[:, 0, 1] ** 2
     blurred = cov + eps2d * torch.eye(2, dtype=cov.dtype)
     det = blurred[:, 0, 0] * blurred[:, 1, 1] - blurred[:, 0, 1] ** 2
+    compensated = opacities * (det0 / det).clamp(min=max(least**2, 1e-30)).sqrt()
+    boxed = compensated if antialiased or with_ut else opacities
     if antialiased:
-        opacities = opacities * (det0 / det).clamp(min=max(least**2, 1e-30)).sqrt()
+        opacities = compensated
     conic = torch.stack([blurred[:, 1, 1], -blurred[:, 0, 1], blurred[:, 0, 0]], -1) / det[:, None]
     with torch.no_grad():
-        sigmas = (2 * (opacities * 255).clamp(min=1).log()).sqrt().clamp(max=3.33)
+        sigmas = (2 * (boxed * 255).clamp(min=1).log()).sqrt().clamp(max=3.33)
         radius = (sigmas[:, None] * torch.stack([blurred[:, 0, 0], blurred[:, 1, 1]], -1).sqrt()).ceil()
-        shown = shown & (opacities >= 1 / 255) & (radius > 0).all(-1) & (radius > radius_clip).any(-1)
+        shown = shown & (boxed >= 1 / 255) & (radius > 0).all(-1) & (radius > radius_clip).any(-1)
         for axis, size in ((0, width), (1, height)):
             shown &= (mean2d[:, axis] + radius[:, axis] > 0) & (mean2d[:, axis] - radius[:, axis] < size)
         view.radii = (radius * shown[:, None]).int()

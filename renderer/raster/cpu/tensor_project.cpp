@@ -70,6 +70,9 @@ bool is_seen(const ProjectInput& in, const View& view,
     return all;
 }
 void go_unscented(const ProjectInput& in, const View& view, std::size_t row, Through& t) {
+    t.projected = {};
+    t.seen = t.c.z > in.near_plane && t.c.z < in.far_plane;
+    if (!t.seen) return;
     t.trace = math::trace_unscented<true, double>(view, kWeights, vec3_at(in.means + 3 * row),
                                                   vec3_at(in.scales + 3 * row), quat_at(in, row));
     t.projected = t.trace.projection;
@@ -92,6 +95,11 @@ void go_straight(const ProjectInput& in, const View& view, std::size_t row, Thro
         math::set_covariance(t.projected, t.footprint, vec3_at(in.scales + 3 * row));
     }
 }
+/// By how much blur spreads what it covers.
+double blur_compensation(const ProjectInput& in, const Through& t) {
+    const double least = in.least_compensation;
+    return std::sqrt(std::max(t.projected.det / t.conic.det, least * least));
+}
 Through through(const ProjectInput& in, const View& view, std::size_t row) {
     Through t;
     t.c = view.rotation * vec3_at(in.means + 3 * row) + view.translation;
@@ -102,9 +110,7 @@ Through through(const ProjectInput& in, const View& view, std::size_t row) {
     t.projected.depth = t.c.z;
     const double blur = in.blur;
     t.conic = math::conic_of(t.projected.cov, t.projected.det, blur);
-    const double least = in.least_compensation;
-    t.compensation =
-        in.antialiased ? std::sqrt(std::max(t.projected.det / t.conic.det, least * least)) : 1;
+    t.compensation = in.antialiased ? blur_compensation(in, t) : 1;
     return t;
 }
 
@@ -289,11 +295,12 @@ void project(const ProjectInput& in, const ProjectOutput& out) {
     parallel_for(in.sizes.entries(), kPart, [&](std::size_t e) {
         const std::size_t view = e / n, row = view / in.sizes.cameras * n + e % n;
         const Through t = through(in, views[view], row);
-        const double opacity = static_cast<double>(in.opacities[row]) * t.compensation,
-                     blur = in.blur;
-        const Vec2<double> radius{radius_of(t.projected.cov.xx + blur, opacity),
-                                  radius_of(t.projected.cov.yy + blur, opacity)};
-        if (!is_drawn(in, t, opacity, radius)) return put_nothing(out, e);
+        const double raw = in.opacities[row], opacity = raw * t.compensation, blur = in.blur;
+        // gsplat's boxes of this kind are for what antialiasing would leave, with or without it.
+        const double boxed = in.unscented ? raw * blur_compensation(in, t) : opacity;
+        const Vec2<double> radius{radius_of(t.projected.cov.xx + blur, boxed),
+                                  radius_of(t.projected.cov.yy + blur, boxed)};
+        if (!is_drawn(in, t, boxed, radius)) return put_nothing(out, e);
         put(out, e, t, opacity, radius);
     });
 }
