@@ -14,14 +14,14 @@ from torch import Tensor
 from .functions import BLENDED, Blend, Lists, NoGraph, Project, blend
 
 _library = torch.library.Library("gausscope", "DEF")
-_NUMBERS = ("width", "height", "lens", "antialiased", "unscented", "shutter", "near_plane", "far_plane", "radius_clip", "eps2d",
-            "least_compensation")
+_NUMBERS = ("width", "height", "lens", "antialiased", "unscented", "shutter", "near_plane", "far_plane", "radius_clip",
+            "eps2d", "least_compensation")
 _OF_PROJECT = """Tensor means, Tensor? quats, Tensor? scales, Tensor? covars, Tensor opacities, Tensor viewmats, Tensor Ks,
     Tensor? coefficients, Tensor? distortion, Tensor? viewmats_rs"""
-_OF_NUMBERS = """SymInt width, SymInt height, int lens, bool antialiased, bool unscented, int shutter, float near_plane, float far_plane,
-    float radius_clip, float eps2d, float least_compensation, int degree"""
-_OF_BLEND = """Tensor means2d, Tensor? conics, Tensor opacities, Tensor colors, Tensor? backgrounds, Tensor? means, Tensor? quats,
-    Tensor? scales, Tensor depths, Tensor radii, Tensor first, Tensor? viewmats, Tensor? Ks, Tensor? distortion,
+_OF_NUMBERS = """SymInt width, SymInt height, int lens, bool antialiased, bool unscented, int shutter, float near_plane,
+    float far_plane, float radius_clip, float eps2d, float least_compensation, int degree"""
+_OF_BLEND = """Tensor means2d, Tensor? conics, Tensor opacities, Tensor colors, Tensor? backgrounds, Tensor? means,
+    Tensor? quats, Tensor? scales, Tensor depths, Tensor radii, Tensor first, Tensor? viewmats, Tensor? Ks, Tensor? distortion,
     Tensor? viewmats_rs"""
 _OF_PICTURE = "SymInt width, SymInt height, float alpha_max, int lens, int shutter"
 

@@ -96,9 +96,10 @@ class Project(torch.autograd.Function):
         means, quats, scales, covars, opacities, viewmats, Ks, coefficients, distortion, viewmats_rs, radii = ctx.saved_tensors
         out = [_wanted(needed, like) for needed, like in zip(ctx.needs_input_grad, ctx.saved_tensors[:6])]
         run("gausscope_project_vjp", PROJECT, ctx.numbers, means=means, quats=quats, scales=scales, covars=covars,
-            opacities=opacities, viewmats=viewmats, Ks=Ks, distortion=distortion, viewmats_rs=viewmats_rs, radii=radii, v_means2d=_whole(v_means2d),
-            v_depths=_whole(v_depths), v_conics=_whole(v_conics), v_compensated=_whole(v_compensated), v_means=out[0],
-            v_quats=out[1], v_scales=out[2], v_covars=out[3], v_opacities=out[4], v_viewmats=out[5])
+            opacities=opacities, viewmats=viewmats, Ks=Ks, distortion=distortion, viewmats_rs=viewmats_rs, radii=radii,
+            v_means2d=_whole(v_means2d), v_depths=_whole(v_depths), v_conics=_whole(v_conics),
+            v_compensated=_whole(v_compensated), v_means=out[0], v_quats=out[1], v_scales=out[2], v_covars=out[3],
+            v_opacities=out[4], v_viewmats=out[5])
         v_coefficients = None
         if v_colors is not None and ctx.shading is not None:
             through = [_wanted(like is not None, like) for like in (out[0], out[5])]

@@ -31,7 +31,7 @@ class Lens(NamedTuple):
         value = self.rolling_shutter
         number = _GLOBAL if value is None else operator.index(getattr(value, "value", value))
         if not 0 <= number <= _GLOBAL:
-            raise Error(f"rolling_shutter={value!r} is not supported; it is from 0 to {_GLOBAL}, as gsplat's RollingShutterType")
+            raise Error(f"rolling_shutter={value!r} is not supported; it is from 0 to {_GLOBAL}, as gsplat counts")
         return (number + 1) % (_GLOBAL + 1)
 
     def refuse(self) -> None:

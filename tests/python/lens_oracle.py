@@ -108,8 +108,8 @@ class LensOracle:
         return uv, seen, c[..., 2]
 
     def project(self, means, axes):
-        """Means and covariances in the picture by the weighted sums of the papers (alpha 0.1, beta 2, kappa 0); `axes` [N, 3, 3]:
-        columns are standard deviations. And who is seen, and camera z."""
+        """Means and covariances in the picture by the weighted sums of the papers (alpha 0.1, beta 2, kappa 0); `axes`
+        [N, 3, 3]: columns are standard deviations. And which are seen, and camera z."""
         alpha, beta, n = 0.1, 2.0, 3
         scale = alpha * alpha * n
         offsets = math.sqrt(scale) * axes.transpose(-1, -2)
@@ -144,7 +144,8 @@ class LensOracle:
         else:
             if self.model == "ftheta":
                 A, dd, e = self.ftheta["linear_cde"]
-                p = (uv - torch.stack([K[0, 2], K[1, 2]]) - 0.5) @ torch.tensor([[A, dd], [e, 1.0]], dtype=uv.dtype).inverse().T
+                back = torch.tensor([[A, dd], [e, 1.0]], dtype=uv.dtype).inverse()
+                p = (uv - torch.stack([K[0, 2], K[1, 2]]) - 0.5) @ back.T
             r = p.norm(dim=-1)
             low, high = zero.clone(), zero + float(self.widest())
             good = self.distance(high) > r

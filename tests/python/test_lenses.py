@@ -217,7 +217,8 @@ class Calls(unittest.TestCase):
     def test_lenses_and_poses_that_are_no_numbers_show_the_background(self):
         args = small(background=True)
         bad = {**args, "viewmats": args["viewmats"] * torch.nan}
-        for more in (dict(radial_coeffs=torch.full((1, 6), torch.nan)), dict(radial_coeffs=torch.tensor([[1e30, 0, 0, 0, 0, 0]])),
+        for more in (dict(radial_coeffs=torch.full((1, 6), torch.nan)),
+                     dict(radial_coeffs=torch.tensor([[1e30, 0, 0, 0, 0, 0]])),
                      dict(tangential_coeffs=torch.full((1, 2), torch.inf)),
                      dict(rolling_shutter=0, viewmats_rs=bad["viewmats"])):
             for eval3d in (False, True):
