@@ -262,6 +262,7 @@ void straight_vjp(const ProjectInput& in, const View& view, const Through& t, st
 void entry_vjp(const ProjectInput& in, const View& view, std::size_t row, std::size_t e,
                const ProjectSeeds& seeds, RowSums& sums, ViewSums& v_view) {
     const Through t = through(in, view, row);
+    if (!t.seen) return;  // whatever the radii say
     const double v_opacity = seeds.opacities != nullptr ? seeds.opacities[e] : 0;
     sums.opacity += v_opacity * t.compensation;
     EntrySeeds v{};
