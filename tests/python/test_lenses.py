@@ -53,7 +53,7 @@ def rolled(args, shutter, turn=0.06, move=0.1):
     w = turn * torch.randn(*lead, 3, generator=g)
     zero = torch.zeros(lead)
     x, y, z = w.unbind(-1)
-    turned = torch.matrix_exp(torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(*lead, 3, 3))
+    turned = torch.matrix_exp(torch.stack([zero, -z, y, z, zero, -x, -y, x, zero], -1).reshape(*lead, 3, 3).double()).float()
     last = args["viewmats"].clone()
     last[..., :3, :3] = turned @ last[..., :3, :3]
     last[..., :3, 3] += move * torch.randn(*lead, 3, generator=g)
@@ -280,7 +280,8 @@ class Calls(unittest.TestCase):
         for eval3d in (False, True):
             args = leaves(small(), torch.float32, ("viewmats",))
             picture, _, meta = draw(**args, with_ut=True, with_eval3d=eval3d, packed=False, absgrad=not eval3d)
-            meta["means2d"].retain_grad()
+            if not eval3d or torch.__version__ >= "2":  # before, PyTorch fails where nothing comes
+                meta["means2d"].retain_grad()
             picture.sum().backward()
             grad = meta["means2d"].grad
             self.assertEqual(eval3d, grad is None or not grad.any())
