@@ -24,12 +24,14 @@ inline constexpr bool is_optional = false;
 template <class T>
 inline constexpr bool is_optional<std::optional<T>> = true;
 
-/// A parsed value as the function takes it: numbers and choices of its own types.
+/// A parsed value as the function takes it: itself, or numbers and choices of its own types.
 template <class To, class From>
-To as(From& value) {
-    if constexpr (is_optional<To> && is_optional<From>) {
+decltype(auto) as(From& value) {
+    if constexpr (std::is_same_v<To, From>) {
+        return std::move(value);
+    } else if constexpr (is_optional<To> && is_optional<From>) {
         if (!value) return To();
-        return as<typename To::value_type>(*value);
+        return To(as<typename To::value_type>(*value));
     } else if constexpr (std::is_same_v<To, Vec3f> && std::is_same_v<From, Vec3d>) {
         return narrow(value);
     } else {

@@ -318,8 +318,7 @@ tl::unexpected<Error> no_window(std::string_view what) {
                     : "no display (DISPLAY is not set); use --headless, or run under xvfb-run");
 }
 
-/// No window is larger than the screen between the desktop's panels: not every window manager sees
-/// to that, and what is outside cannot be reached.
+/// Not every window manager keeps windows within the screen; what is outside cannot be reached.
 void fit_to_screen(GLFWwindow* window) {
     int x = 0, y = 0, width = 0, height = 0, has_width = 0, has_height = 0;
     GLFWmonitor* const monitor = glfwGetPrimaryMonitor();

@@ -57,8 +57,7 @@ bool short_of_descriptors() {
     return false;
 }
 
-/// Locks kWatchedName for this process and others that watch; where that is not possible the first
-/// moments of programs are missing.
+/// Locks kWatchedName; where that is not possible, the first moments of programs are missing.
 Descriptor announce() {
     char path[560];
     if (!watched_path(path, sizeof path)) return Descriptor();

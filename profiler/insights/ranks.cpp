@@ -115,11 +115,11 @@ bool all_communicate(const JobLoads& loads) {
     return std::all_of(loads.begin(), loads.end(), [](auto* l) { return l->communicates; });
 }
 
-const RankLoad& usual_of(JobLoads loads) {
+const RankLoad* usual_of(JobLoads loads) {
     const auto middle = loads.begin() + static_cast<std::ptrdiff_t>((loads.size() - 1) / 2);
     std::nth_element(loads.begin(), middle, loads.end(),
                      [](const RankLoad* a, const RankLoad* b) { return a->own_ms < b->own_ms; });
-    return **middle;
+    return *middle;
 }
 
 Pace pace_of(const RankLoad& rank, const RankLoad& usual) {
@@ -140,7 +140,7 @@ std::vector<RankFigures> rank_figures(const TraceStore& store, const RankLoads& 
         if (ranks.size() < 2) continue;
         const auto less = [](auto* a, auto* b) { return a->exposed_ms < b->exposed_ms; };
         const RankLoad& first = **std::min_element(ranks.begin(), ranks.end(), less);
-        const RankLoad& usual = usual_of(ranks);
+        const RankLoad& usual = *usual_of(ranks);
         const bool known = all_communicate(ranks);
         for (const RankLoad* const load : ranks) {
             out.push_back(figures_of(store, *load, first.exposed_ms));

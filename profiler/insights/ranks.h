@@ -36,7 +36,7 @@ std::map<std::string_view, JobLoads> jobs_of(const TraceStore& store, const Rank
 
 bool all_communicate(const JobLoads& loads);
 /// Of the ranks that are not slower than most, the one whose own time is the longest.
-const RankLoad& usual_of(JobLoads loads);
+const RankLoad* usual_of(JobLoads loads);
 /// Whether a rank is slower than the usual one by more than chance, and than waiting for CPUs
 /// explains.
 Pace pace_of(const RankLoad& rank, const RankLoad& usual);

@@ -54,7 +54,7 @@ double waiting_for_slow(const Subject& s) {
     gather_job(s);
     const JobLoads loads = jobs_of(s.store, s.loads)[s.traced().labels.job];
     if (loads.size() < 2 || !all_communicate(loads)) return 0;
-    const RankLoad& usual = usual_of(loads);
+    const RankLoad& usual = *usual_of(loads);
     if (std::none_of(loads.begin(), loads.end(),
                      [&](const RankLoad* load) { return pace_of(*load, usual) == Pace::slow; }))
         return 0;

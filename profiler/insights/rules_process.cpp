@@ -136,7 +136,7 @@ Answer stragglers(const Subject& s) {
         return cannot_tell(
             "not every rank shows its communication (ranges such as all_reduce, or NCCL's "
             "kernels): how long each waits for the others is not known");
-    const RankLoad& usual = usual_of(loads);
+    const RankLoad& usual = *usual_of(loads);
     const RankLoad* const mine = s.loads[s.process].get();
     if (!(mine->own_ms > 0) || pace_of(*mine, usual) != Pace::slow) {
         const bool clear = std::none_of(loads.begin(), loads.end(), [&](const RankLoad* load) {
