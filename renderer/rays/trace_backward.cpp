@@ -58,6 +58,20 @@ struct LaneSums {
     RayLanes3 arm, whitening[3], signal;
     RayLanes logit;
 };
+/// sums + left right^T, by rows.
+HWY_INLINE void add_outer(RayLanes3 (&sums)[3], const RayLanes3& left, const RayLanes3& right) {
+    const RayLanes rows[3] = {left.x, left.y, left.z};
+    for (int k = 0; k < 3; ++k)
+        sums[k] = {hn::MulAdd(rows[k], right.x, sums[k].x), hn::MulAdd(rows[k], right.y, sums[k].y),
+                   hn::MulAdd(rows[k], right.z, sums[k].z)};
+}
+HWY_INLINE void reduce3(const RayLanes3& v, float* out) {
+    const D d;
+    out[0] = hn::GetLane(hn::SumOfLanes(d, v.x));
+    out[1] = hn::GetLane(hn::SumOfLanes(d, v.y));
+    out[2] = hn::GetLane(hn::SumOfLanes(d, v.z));
+}
+
 /// Takes the rays of one vector back over `g`. False: none of them had blended it.
 template <bool kParted, bool kSignals>
 HWY_INLINE bool pass_back(const MetGaussian& g, const TileRaysBack& back, std::size_t lane,

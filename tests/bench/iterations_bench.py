@@ -7,7 +7,6 @@ PyTorch, nvtx and mpi4py. The variable is GAUSSCOPE.
     iterations_bench.py PYTHON [torch nvtx mpi] [--workers 1 2 4 8] [--steps 60] [--keep DIR]
 """
 import argparse
-import json
 import os
 import pathlib
 import re
@@ -17,6 +16,8 @@ import sys
 import tempfile
 import time
 import urllib.request
+
+from recorded import MPIRUN, environment, insights_of
 
 BATCH_MS = (0.3, 1, 3, 10, 30)
 WARM_UP = 3  # that insights leave out
@@ -77,20 +78,13 @@ train(reduce)
 }
 
 
-def environment(folder, job=""):
-    return dict(os.environ, GAUSSCOPE_RUNTIME_DIR=str(folder / "run"), GAUSSCOPE_JOB=job, OMP_NUM_THREADS="1")
-
-
 def counted(folder, daemon, python, kind, workers, batch_ms, steps):
     """Iterations of each process of one job: (as the file says, as the daemon says)."""
-    job, trace, script = f"{kind}-{workers}-{batch_ms}", folder / "t.pftrace", folder / "train.py"
+    job, script = f"{kind}-{workers}-{batch_ms}", folder / "train.py"
     script.write_text(PROGRAMS[kind])
-    ranks = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", "2"] if kind == "mpi" else []
-    options = ["--pytorch"] if kind == "torch" else []
-    subprocess.run([os.environ["GAUSSCOPE"], "record", *options, "-o", trace, "--", *ranks, python, script, str(workers), str(batch_ms),
-                    str(steps)], env=environment(folder, job), check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
-    told = subprocess.run([os.environ["GAUSSCOPE"], "trace", trace, "--insights", "--json"], check=True, capture_output=True, text=True)
-    insights = json.loads(told.stdout.splitlines()[-1])["insights"]
+    ranks = [*MPIRUN, "2"] if kind == "mpi" else []
+    insights = insights_of(folder, job, [*ranks, python, script, str(workers), str(batch_ms), str(steps)],
+                           ["--pytorch"] if kind == "torch" else [])
     in_file = [rank["iterations"] for rank in insights["ranks"]] if kind == "mpi" else [insights["iterations"] + WARM_UP]
     time.sleep(3)  # its figures are up to two seconds old
     metrics = urllib.request.urlopen(daemon + "/metrics", timeout=20).read().decode()
@@ -109,7 +103,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="gs-iterations-"))
     (folder / "run").mkdir(0o700)
     daemon = subprocess.Popen([os.environ["GAUSSCOPE"], "serve", "--listen", "127.0.0.1:0", "--dir", folder / "recordings"],
-                              env=environment(folder), text=True, stdout=subprocess.PIPE)
+                              env=environment(folder, ""), text=True, stdout=subprocess.PIPE)
     try:
         address = "http://127.0.0.1:" + daemon.stdout.readline().rsplit("(port ", 1)[1].split(")")[0]
         cells = wrong = 0
@@ -118,7 +112,7 @@ def main():
                 for batch_ms in BATCH_MS:
                     in_file, in_daemon = counted(folder, address, asked.python, kind, workers, batch_ms, asked.steps)
                     expected = 2 if kind == "mpi" else 1
-                    right = all(len(told) == expected and all(abs(n - asked.steps) <= 1 for n in told) for told in (in_file, in_daemon))
+                    right = all(len(found) == expected and all(abs(n - asked.steps) <= 1 for n in found) for found in (in_file, in_daemon))
                     cells += 1
                     wrong += not right
                     if not right and asked.keep:

@@ -6,14 +6,14 @@ mpirun). The variable is GAUSSCOPE. Exits with 3 if a slow rank was missed or an
     ranks_bench.py PYTHON ddp|mpi [--work sleep|compute] [--ranks 4] [--planted 20] [--even 100] [--steps 60]
 """
 import argparse
-import json
 import os
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
+
+from recorded import MPIRUN, insights_of
 
 # The slow rank works SHARE longer than the others. They sleep, as those that wait for a GPU, or compute, so that a busy machine
 # shows in them.
@@ -54,29 +54,23 @@ for step in range(steps):
 START_RANKS = """
 import os, subprocess, sys
 ranks = int(sys.argv[1])
-started = [subprocess.Popen([sys.executable, *sys.argv[2:]], env=dict(os.environ, RANK=str(r), WORLD_SIZE=str(ranks), OMP_NUM_THREADS="1",
-                                                                       GAUSSCOPE_JOB="bench")) for r in range(ranks)]
+started = [subprocess.Popen([sys.executable, *sys.argv[2:]], env=dict(os.environ, RANK=str(r), WORLD_SIZE=str(ranks))) for r in range(ranks)]
 sys.exit(max(p.wait() for p in started))
 """
 
 
 def slow_ranks(asked, folder, slow, share):
     """{rank: whether it is called slow; None: cannot tell} of one job."""
-    script, start, trace = folder / "train.py", folder / "start.py", folder / "t.pftrace"
+    script, start = folder / "train.py", folder / "start.py"
     script.write_text(PROGRAMS[asked.kind])
     start.write_text(START_RANKS)
     program = [script, str(slow), str(share), str(asked.steps), asked.work, folder / "meet"]
     if asked.kind == "ddp":
         command, options = [asked.python, start, str(asked.ranks), *program], ["--pytorch"]
     else:
-        command, options = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-n", str(asked.ranks), asked.python, *program], []
-    environment = dict(os.environ, GAUSSCOPE_RUNTIME_DIR=str(folder / "run"))
+        command, options = [*MPIRUN, str(asked.ranks), asked.python, *program], []
     (folder / "run").mkdir(0o700)
-    subprocess.run([os.environ["GAUSSCOPE"], "record", *options, "-o", trace, "--", *command], env=environment, check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=300)
-    told = subprocess.run([os.environ["GAUSSCOPE"], "trace", trace, "--insights", "--json"], env=environment, check=True,
-                          capture_output=True, text=True)
-    return {rank["rank"]: rank["slow"] for rank in json.loads(told.stdout.splitlines()[-1])["insights"]["ranks"]}
+    return {rank["rank"]: rank["slow"] for rank in insights_of(folder, "bench", command, options)["ranks"]}
 
 
 def main():

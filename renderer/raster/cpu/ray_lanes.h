@@ -38,13 +38,6 @@ HWY_INLINE RayLanes3 cross3(const RayLanes3& a, const RayLanes3& b) {
             hn::MulSub(a.x, b.y, hn::Mul(a.y, b.x))};
 }
 
-/// sums + left right^T, by rows.
-HWY_INLINE void add_outer(RayLanes3 (&sums)[3], const RayLanes3& left, const RayLanes3& right) {
-    const RayLanes rows[3] = {left.x, left.y, left.z};
-    for (int k = 0; k < 3; ++k)
-        sums[k] = {hn::MulAdd(rows[k], right.x, sums[k].x), hn::MulAdd(rows[k], right.y, sums[k].y),
-                   hn::MulAdd(rows[k], right.z, sums[k].z)};
-}
 HWY_INLINE RayLanes3 scaled3(RayLanes by, const RayLanes3& v) {
     return {hn::Mul(by, v.x), hn::Mul(by, v.y), hn::Mul(by, v.z)};
 }
@@ -56,13 +49,6 @@ HWY_INLINE RayLanes3 set3(Vec3f v) {
     const D d;
     return {hn::Set(d, v.x), hn::Set(d, v.y), hn::Set(d, v.z)};
 }
-HWY_INLINE void reduce3(const RayLanes3& v, float* out) {
-    const D d;
-    out[0] = hn::GetLane(hn::SumOfLanes(d, v.x));
-    out[1] = hn::GetLane(hn::SumOfLanes(d, v.y));
-    out[2] = hn::GetLane(hn::SumOfLanes(d, v.z));
-}
-
 /// How rays meet a Gaussian; see the top of rays/trace.cpp.
 struct RayMeeting {
     RayLanes3 arm, step;  ///< M (place near the mean - mean), M direction

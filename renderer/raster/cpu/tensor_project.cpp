@@ -156,8 +156,7 @@ struct RowSums {
     double covar[6] = {}, opacity = 0;
 };
 void add_quat(Quatd& to, Quatd q) { to = {to.w + q.w, to.x + q.x, to.y + q.y, to.z + q.z}; }
-/// Of one view's matrix, three rows of four.
-using ViewSums = std::array<double, 12>;
+using ViewSums = std::array<double, 12>;  ///< of one view's matrix, three rows of four
 
 Sym2<double> covariance_seed(const ProjectInput& in, const Through& t, const ProjectSeeds& seeds,
                              std::size_t e, double v_compensation) {
@@ -217,16 +216,16 @@ void add_view(Vec3d v_c, const float* mean, const double (&matrix)[3][3], ViewSu
         sums[4 * k + 3] += along[k];
     }
 }
-/// All its points count, for else it is not seen.
+/// All its points count, for else it is not seen. `v_view`, here and below: null: not wanted.
 void unscented_vjp(const ProjectInput& in, const View& view, const Through& t, std::size_t row,
-                   const EntrySeeds& v, RowSums& sums, ViewSums& v_view) {
+                   const EntrySeeds& v, RowSums& sums, ViewSums* v_view) {
     const Vec3d scale = vec3_at(in.scales + 3 * row);
     const auto g = math::unscented_vjp(view, t.trace, kWeights, scale, quat_at(in, row), v.mean2d,
                                        v.cov, v.depth);
     sums.mean += g.mean;
     sums.scale += g.scale;
     add_quat(sums.quat, g.quat);
-    if (view.shutter.on) return;
+    if (v_view == nullptr || view.shutter.on) return;
     const math::SigmaPoints<double, true>& points = t.trace.points;
     const auto of_columns = math::sigma_columns_vjp(t.trace.columns, kWeights, v.mean2d, v.cov);
     const auto& at = of_columns.at;
@@ -241,10 +240,10 @@ void unscented_vjp(const ProjectInput& in, const View& view, const Through& t, s
             for (int j = 0; j < 3; ++j)
                 matrix[i][j] += kWeights.spread * s[k] * along[i] * points.straight.r.m[j][k];
     }
-    add_view(view.rotation * g.mean, in.means + 3 * row, matrix, v_view);
+    add_view(view.rotation * g.mean, in.means + 3 * row, matrix, *v_view);
 }
 void straight_vjp(const ProjectInput& in, const View& view, const Through& t, std::size_t row,
-                  const EntrySeeds& v, RowSums& sums, ViewSums& v_view) {
+                  const EntrySeeds& v, RowSums& sums, ViewSums* v_view) {
     double v_a[2][3], v_j[2][3], matrix[3][3];
     shape_vjp(in, t, row, v.cov, v_a, sums);
     const auto& r = view.rotation.m;
@@ -254,13 +253,14 @@ void straight_vjp(const ProjectInput& in, const View& view, const Through& t, st
     Vec3d v_c = math::lens_vjp_at(view.lens, t.c, t.at, v.mean2d, v_j);
     v_c.z += v.depth;
     sums.mean += transpose(view.rotation) * v_c;
+    if (v_view == nullptr) return;
     for (int k = 0; k < 3; ++k)
         for (int j = 0; j < 3; ++j)
             matrix[k][j] = t.j.j[0][k] * v_a[0][j] + t.j.j[1][k] * v_a[1][j];
-    add_view(v_c, in.means + 3 * row, matrix, v_view);
+    add_view(v_c, in.means + 3 * row, matrix, *v_view);
 }
 void entry_vjp(const ProjectInput& in, const View& view, std::size_t row, std::size_t e,
-               const ProjectSeeds& seeds, RowSums& sums, ViewSums& v_view) {
+               const ProjectSeeds& seeds, RowSums& sums, ViewSums* v_view) {
     const Through t = through(in, view, row);
     if (!t.seen) return;  // whatever the radii say
     const double v_opacity = seeds.opacities != nullptr ? seeds.opacities[e] : 0;
@@ -322,7 +322,7 @@ void project_vjp(const ProjectInput& in, const std::int32_t* radii, const Projec
                 const std::size_t view = batch * cameras + camera, e = view * n + i;
                 if (radii[2 * e] > 0 && radii[2 * e + 1] > 0)
                     entry_vjp(in, views[view], row, e, seeds, row_sums,
-                              sums[task * cameras + camera]);
+                              out.viewmats ? &sums[task * cameras + camera] : nullptr);
             }
             put_row(out, row, row_sums);
         }
