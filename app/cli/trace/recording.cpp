@@ -165,6 +165,20 @@ Json process_json(const TraceProcess& p) {
     return out;
 }
 
+/// Ends of spans in order, of 16,384 or less: the newest half, quarter, ... of a trace begins with
+/// the newest half of them, where time may hold all within an instant. 64 times beside them.
+std::vector<std::int64_t> some_ends(const TraceStore& store) {
+    std::vector<std::int64_t> ends;
+    for (std::int64_t i = 0, all = store.end_ns() - store.begin_ns(); i < 64; ++i)
+        ends.push_back(store.begin_ns() + all / 64 * i);
+    for (const auto& track : store.tracks())
+        for (const auto& row : track.rows)
+            for (std::size_t i = 0; i < row.size(); i += 1 + store.span_count() / 16384)
+                ends.push_back(row.view()[i].end_ns);
+    std::sort(ends.begin(), ends.end());
+    return ends;
+}
+
 }  // namespace
 
 ProcessRecording::ProcessRecording(RecordingOptions options)
@@ -240,11 +254,11 @@ bool ProcessRecording::rescue(const fs::path& path) {
     std::error_code error;
     const fs::path folders[] = {fs::absolute(path).parent_path(), fs::current_path(error),
                                 fs::temp_directory_path(error)};
-    constexpr int kHalvings = 12;
     const std::int64_t end = store_.end_ns();
-    std::int64_t length = end - store_.begin_ns();
-    for (int i = 0; i <= kHalvings; ++i, length /= 2) {
-        const TraceStore part = i == 0 ? TraceStore() : store_.excerpt(end - length, end);
+    const std::vector<std::int64_t> ends = some_ends(store_);
+    for (int i = 0; ends.size() >> i > 0; ++i) {
+        const std::int64_t begin = ends[ends.size() - (ends.size() >> i)];
+        const TraceStore part = i == 0 ? TraceStore() : store_.excerpt(begin, end);
         for (const fs::path& folder : folders) {
             if (i == 0 && folder == folders[0]) continue;  // has just failed
             fs::path file = folder / path.filename();
@@ -255,7 +269,7 @@ bool ProcessRecording::rescue(const fs::path& path) {
                 fmt::format("the disk of {} is full: {} is in {}", path.string(),
                             i == 0 ? "the whole trace"
                                    : fmt::format("the end of the trace, {:.3g} s,",
-                                                 1e-9 * static_cast<double>(length)),
+                                                 1e-9 * static_cast<double>(end - begin)),
                             file.string()));
             return true;
         }
