@@ -15,9 +15,12 @@ constexpr double kWritingBegins = 2;  // seconds in which an export or a checkpo
 
 struct Words {
     const char *what, *save, *file, *browse;  ///< the last two: writing it into another file
+    const char* leave = "Discard";
 };
 Words words_of(LeaveQuestion::Of of) {
     switch (of) {
+        case LeaveQuestion::Of::writing:
+            return {"This is still being written:", nullptr, nullptr, nullptr, "Stop and leave"};
         case LeaveQuestion::Of::splats:
             return {"You have unsaved edits:", nullptr, "Export…", "export"};
         case LeaveQuestion::Of::edited_run:
@@ -69,7 +72,7 @@ void QuitQuestion::draw(const Snapshot& snapshot, Commands& commands, bool dialo
         ImGui::CloseCurrentPopup();
         commands.push("browse", {words.browse});
     }
-    if (answer_button("Discard")) commands.push("quit", {"now"});
+    if (answer_button(words.leave)) commands.push("quit", {"now"});
     if (other_button("Cancel") || escape_leaves()) commands.push("quit", {"stay"});
     ImGui::EndPopup();
 }

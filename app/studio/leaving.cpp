@@ -35,6 +35,14 @@ Result<void> Leaving::begin(EngineJob job, bool of_script) {
     state_.asks_to_leave.reset();
     saving_ = 0;
     if (of_script) return go();
+    std::vector<std::string> writing;
+    for (const Activity& activity : state_.activities)
+        if (activity.name == "film" || activity.name == "export") writing.push_back(activity.what);
+    return writing.empty() ? ask_of_scene()
+                           : question(LeaveQuestion::Of::writing, std::move(writing));
+}
+
+Result<void> Leaving::ask_of_scene() {
     if (state_.would_lose()) {
         std::vector<std::string> lines;
         if (state_.doctor) lines = state_.doctor->changes;
@@ -53,6 +61,8 @@ Result<void> Leaving::answer(QuitAnswer answer) {
     if (answer == QuitAnswer::stay) return prepare(Training::Closing::stay);
     if (answer == QuitAnswer::save && asked && asked->of != LeaveQuestion::Of::splats)
         return save();
+    if (answer == QuitAnswer::now && asked && asked->of == LeaveQuestion::Of::writing)
+        return ask_of_scene();
     if (answer == QuitAnswer::now) GS_TRY_VOID(prepare(Training::Closing::discard));
     return go();
 }

@@ -27,6 +27,7 @@ class Leaving {
     bool quits() const { return quits_; }
 
   private:
+    Result<void> ask_of_scene();
     Result<void> prepare(Training::Closing how);
     Result<void> save();
     Result<void> go();

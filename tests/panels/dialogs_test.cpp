@@ -86,6 +86,8 @@ TEST_F(TheQuitQuestion, ARunIsSavedHereOrElsewhere) {
         snapshot.asks_to_leave = LeaveQuestion{of, {"why"}};
         return given_by_clicks();
     };
+    EXPECT_EQ(offered(LeaveQuestion::Of::writing),
+              (std::set<std::string>{"quit now", "quit stay"}));
     EXPECT_EQ(offered(LeaveQuestion::Of::edited_run),
               (std::set<std::string>{"quit save", "quit now", "quit stay"}));
     EXPECT_EQ(
