@@ -1,4 +1,5 @@
 #include "profiler/files/import_delivery.h"
+#include "base/format.h"
 
 #include <fmt/format.h>
 
@@ -402,17 +403,16 @@ ImportSummary ImportDelivery::deliver(TraceStore& store) {
 std::vector<std::string> ImportDelivery::own_notes() const {
     std::vector<std::string> out;
     if (overlapping_ > 0)
-        out.push_back(
-            fmt::format("{} spans overlap others of their track in part; they are on separate rows",
-                        overlapping_));
+        out.push_back(counted(overlapping_, "span", "overlap") +
+                      " others of the track in part: on separate rows");
     if (beside_ > 0)
         out.push_back(
-            fmt::format("{} spans are in or overlap more than {} others: they are on their "
-                        "process's track of overlapping ranges",
-                        beside_, kImportRows));
+            counted(beside_, "span", "overlap") +
+            fmt::format(" more than {} others: on the process's track of overlapping ranges",
+                        kImportRows));
     if (summary_.open > 0)
-        out.push_back(fmt::format(
-            "{} ranges never end: they are shown open to the end of their process", summary_.open));
+        out.push_back(counted(summary_.open, "range", "have") +
+                      " no end: shown open to the end of the process");
     return out;
 }
 

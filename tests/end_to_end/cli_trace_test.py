@@ -37,7 +37,7 @@ class Trace(Case):
         for path in (out[".json"], self.folder / "back.json"):
             self.assertEqual(self.lengths(path), [("child", 500), ("later", 10), ("long", 1000)])
         self.assertIn("thread 1;child 500", out[".folded"].read_text())
-        self.assertIn("1 spans overlap others", self.expect(0, "trace", trace, "-o", out[".folded"]).out)
+        self.assertIn("1 span overlaps others", self.expect(0, "trace", trace, "-o", out[".folded"]).out)
 
     def test_a_conversion_that_loses_something_fails_unless_that_is_allowed(self):
         trace, out = self.write([span("good", 0, 10), span("bad", 5, -1)]), self.folder / "out.pftrace"

@@ -23,7 +23,7 @@ TEST_F(Foreign, OverlappingSpansKeepTheirLengths) {
                                      whole("in", 1000, 50) + "," + whole("later", 1600, 10)),
                               store);
     EXPECT_EQ(summary.lost, 0u);
-    EXPECT_NE(note_with(summary, "1 spans overlap others"), "");
+    EXPECT_NE(note_with(summary, "1 span overlaps others"), "");
     expect_kept(store);
     const auto folded = export_folded(store, folder_ / "t.folded");
     ASSERT_TRUE(folded);
@@ -277,7 +277,7 @@ TEST_F(Foreign, RangesWithoutAnEndAreOpenToTheEndOfTheirProcess) {
                R"(,{"ph": "X", "name": "other", "pid": 2, "tid": 2, "ts": 0, "dur": 900})"),
         store);
     EXPECT_EQ(std::tuple(summary.spans, summary.open, summary.lost), std::tuple(3u, 2u, 0u));
-    EXPECT_NE(note_with(summary, "2 ranges never end"), "");
+    EXPECT_NE(note_with(summary, "2 ranges have no end"), "");
     EXPECT_EQ(lengths_of(store), (Lengths{{"run", 5'000, 100'000},
                                           {"step", 50'000, 100'000},
                                           {"x", 10'000, 30'000},

@@ -9,6 +9,7 @@
 
 #include "app/cli/trace/trace_columns.h"
 #include "app/cli/trace/trace_report.h"
+#include "base/format.h"
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
 #include "profiler/files/export_text.h"
@@ -55,10 +56,9 @@ Result<ExportNotes> folded(const TraceStore& store, const fs::path& path) {
     return export_folded(store, path).map([](std::uint64_t beside) {
         ExportNotes out;
         if (beside > 0)
-            out.notes.push_back(
-                fmt::format("{} spans overlap others without nesting: they get their own stacks, "
-                            "and the sum can exceed the thread's time",
-                            beside));
+            out.notes.push_back(counted(beside, "span", "overlap") +
+                                " others without nesting: each such span gets its own stack, and "
+                                "the sum can exceed the thread's time");
         return out;
     });
 }

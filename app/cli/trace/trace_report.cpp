@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
 #include "app/cli/report.h"
+#include "base/format.h"
 #include "base/shortened.h"
 #include "profiler/analysis/collectives.h"
 #include "profiler/analysis/machine_use.h"
@@ -124,9 +124,8 @@ void print_process(const TraceStore& store, std::uint32_t index) {
                                      d.compute_minor, d.multiprocessors));
     for (const TraceTrack& track : store.tracks())
         if (track.process == index)
-            fmt::print("    {:<11} {}  {} spans, {} {}\n", kind_text(track.kind),
-                       shortened(track.name), spans_of(track), track.rows.size(),
-                       track.rows.size() == 1 ? "row" : "rows");
+            fmt::print("    {:<11} {}  {}, {}\n", kind_text(track.kind), shortened(track.name),
+                       counted(spans_of(track), "span"), counted(track.rows.size(), "row"));
     const std::string machine =
         machine_text(machine_use(store, index, store.begin_ns(), store.end_ns()));
     if (!machine.empty()) fmt::print("    machine: {}\n", machine);
@@ -295,12 +294,13 @@ std::string lost_on_reading(const ImportSummary& read, const TraceStore& store) 
 }
 
 void print_trace(const std::string& path, const ImportSummary& read, const TraceStore& store) {
-    fmt::print("{}\n  {}, {:.6f} s, {} spans, {} instants, {} counter values", path, read.format,
-               static_cast<double>(store.end_ns() - store.begin_ns()) * 1e-9, read.spans,
-               read.instants, read.points);
-    if (read.work > 0) fmt::print(", {} pieces of GPU work", read.work);
-    if (read.calls > 0) fmt::print(", {} CUDA calls", read.calls);
-    if (read.samples > 0) fmt::print(", {} samples of call stacks", read.samples);
+    fmt::print("{}\n  {}, {:.6f} s, {}, {}, {}", path, read.format,
+               static_cast<double>(store.end_ns() - store.begin_ns()) * 1e-9,
+               counted(read.spans, "span"), counted(read.instants, "instant"),
+               counted(read.points, "counter value"));
+    if (read.work > 0) fmt::print(", {} of GPU work", counted(read.work, "piece"));
+    if (read.calls > 0) fmt::print(", {}", counted(read.calls, "CUDA call"));
+    if (read.samples > 0) fmt::print(", {} of call stacks", counted(read.samples, "sample"));
     fmt::print("\n");
     for (std::uint32_t p = 0; p < store.processes().size(); ++p) print_process(store, p);
     print_open(store, OpenRanges(store));
@@ -315,9 +315,10 @@ void print_trace(const std::string& path, const ImportSummary& read, const Trace
     print_collectives(collective_times(store));
     print_times("CUDA calls", gpu.calls, kTopCalls, 0, false);
     if (store.timeline().misplaced() > 0)
-        fmt::print("  skipped: {} spans that fit no row\n", store.timeline().misplaced());
+        fmt::print("  skipped: {} that fit no row\n",
+                   counted(store.timeline().misplaced(), "span"));
     if (store.timeline().forgotten() > 0)
-        fmt::print("  dropped: the oldest {} spans\n", store.timeline().forgotten());
+        fmt::print("  dropped: the oldest {}\n", counted(store.timeline().forgotten(), "span"));
     if (gpu.by_kind)
         fmt::print(
             "  note: no kernel belongs to 3D Gaussian Splatting; kernels are listed by kind\n");
