@@ -2,6 +2,7 @@
 // expensive Gaussians, and the frame without these. Made by the engine (app/session/parts/costs.h).
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -29,6 +30,15 @@ struct CostlyGaussian {
     std::uint64_t evaluated = 0, blended = 0, backward = 0;  ///< pairs
 };
 
+/// The frame without the most expensive Gaussians, and the photos.
+struct CostWithout {
+    std::uint64_t count = 0;
+    double share = 0;                       ///< of all pairs: the predicted saving
+    double ns = NAN, ns_without = NAN;      ///< of the frame, both measured
+    std::size_t photos = 0, done = 0;       ///< to be measured; measured
+    double psnr = NAN, psnr_without = NAN;  ///< means over the photos done, dB
+};
+
 struct CostReport {
     static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -46,15 +56,7 @@ struct CostReport {
     std::vector<CostlyGaussian> top;  ///< most evaluated pairs first
     std::uint64_t gaussians = 0;      ///< Gaussians with any evaluated pairs
     std::uint64_t for_half = 0;       ///< most expensive Gaussians with half of all pairs
-    /// The frame without the most expensive Gaussians, and the photos.
-    struct Without {
-        std::uint64_t count = 0;
-        double share = 0;                                 ///< of all pairs: the predicted saving
-        double ns = kUnknown, ns_without = kUnknown;      ///< of the frame, both measured
-        std::size_t photos = 0, done = 0;                 ///< to be measured; measured
-        double psnr = kUnknown, psnr_without = kUnknown;  ///< means over the photos done, dB
-    };
-    std::optional<Without> without;
+    std::optional<CostWithout> without;
 };
 
 }  // namespace gs

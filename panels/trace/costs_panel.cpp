@@ -63,7 +63,7 @@ void draw_cost_sums(const CostReport& report) {
     ImGui::PopTextWrapPos();
 }
 
-void draw_without(const CostReport::Without& without) {
+void draw_without(const CostWithout& without) {
     ImGui::PushTextWrapPos(0);
     text(
         fmt::format("Without the {} most expensive: {} fewer pairs, so about {} of blending's "

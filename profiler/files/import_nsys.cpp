@@ -83,7 +83,7 @@ class NsysReader {
     void each(const std::string& table, Columns columns, const Take& take) {
         read_.insert(table);
         SqliteTable rows(file_, table, columns);
-        for (std::size_t n = 0; rows.next(); ++n) take(rows);
+        while (rows.next()) take(rows);
         if (rows.damaged() && !out_.stopped())
             out_.notes.cut(
                 fmt::format("the file is damaged or cut off: rows of {} are missing ({})", table,

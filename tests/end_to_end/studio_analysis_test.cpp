@@ -91,7 +91,7 @@ TEST(AnalysisInTheStudio, photos_are_measured_across_density_control) {
         const auto& report = run.state.cost_report;
         return report && report->without && report->without->done == report->without->photos;
     }));
-    const CostReport::Without& without = *run.state.cost_report->without;
+    const CostWithout& without = *run.state.cost_report->without;
     EXPECT_GT(without.photos, 0u);
     EXPECT_TRUE(std::isfinite(without.psnr));
     EXPECT_NE(without.psnr, without.psnr_without);

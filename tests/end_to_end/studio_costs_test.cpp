@@ -76,7 +76,7 @@ TEST(CostsInTheStudio, without_the_most_expensive_ones_photos_are_worse) {
         return h.state.cost_report && h.state.cost_report->without &&
                h.state.cost_report->without->done == h.state.cost_report->without->photos;
     }));
-    const CostReport::Without& w = *h.state.cost_report->without;
+    const CostWithout& w = *h.state.cost_report->without;
     EXPECT_EQ(w.count, 40u);
     EXPECT_GT(w.share, 0.1);
     EXPECT_LT(w.share, 1);

@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "app/commands/commands.h"
-#include "base/rng.h"
 #include "panels/state/cost_report.h"
 #include "panels/state/film_state.h"
 #include "panels/state/gaussian_values.h"
@@ -174,7 +173,7 @@ CostReport cost_report() {
             {88211 + 4093 * i % 70000, 412000 - 9000 * i, 31000 + 2000 * (i % 5), 60000 - 900 * i});
     r.gaussians = 212480;
     r.for_half = 9120;
-    r.without = CostReport::Without{100, 0.087, 61.9e6, 57.2e6, 16, 9, 27.41, 27.02};
+    r.without = CostWithout{100, 0.087, 61.9e6, 57.2e6, 16, 9, 27.41, 27.02};
     return r;
 }
 

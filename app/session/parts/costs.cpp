@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "app/session/shown_tint.h"
 #include "base/format.h"
@@ -188,7 +187,7 @@ void Costs::without(const Shown& shown, const ViewRequest& request, std::size_t 
     if (count == 0) return ctx_.events.error("no visible Gaussians here to leave out");
     std::vector<std::uint32_t> rows;
     if (hidden_) rows = hidden_rows(*hidden_);
-    CostReport::Without& out = report_->without.emplace();
+    CostWithout& out = report_->without.emplace();
     out.count = count;
     std::uint64_t saved = 0;
     for (std::size_t i = 0; i < count; ++i) {
@@ -252,7 +251,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
         return score_picture(picture.color, view.photo, view.mask).psnr;
     };
     const double with = psnr(hidden_), without = psnr(without_);
-    CostReport::Without& out = *report_->without;
+    CostWithout& out = *report_->without;
     if (!std::isfinite(with) || !std::isfinite(without)) {  // masked entirely
         --out.photos;
         return;
@@ -265,7 +264,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
 }
 
 void Costs::tell_change() {
-    const CostReport::Without& out = *report_->without;
+    const CostWithout& out = *report_->without;
     if (out.done == 0) return;
     ctx_.events.done(
         fmt::format("without the {} most expensive Gaussians {} photos have {} dB instead of {} dB",

@@ -38,7 +38,7 @@ class Fiber {
     void* argument_;
     std::size_t index_;
     void* mapping_ = nullptr;
-    void* first_ = nullptr;  ///< the ucontext_t it begins with
+    [[maybe_unused]] void* first_ = nullptr;  ///< the ucontext_t it begins with
 };
 
 }  // namespace gs::emulator

@@ -33,8 +33,10 @@ template <class Params>
 void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads,
             void (*kernel)(Params), const Params& params) {
     Params fields = params;
-    __builtin_clear_padding(&fields);  // what the stack left between fields may look like a pointer
+#ifndef __clang__  // cannot clear what the stack left between fields, which may look like a pointer
+    __builtin_clear_padding(&fields);
     check_parameters(name, &fields, sizeof fields);
+#endif
     const auto* const bytes = reinterpret_cast<const std::byte*>(&fields);
     launch(stream, name, blocks, threads, [kernel, params] { kernel(params); },
            {reinterpret_cast<const void*>(kernel), {bytes, bytes + sizeof fields}});
