@@ -12,7 +12,6 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "base/table.h"
 

@@ -3,7 +3,6 @@
 // never depends on the thread count.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "base/buffer.h"

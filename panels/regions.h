@@ -6,7 +6,6 @@
 
 #include <array>
 #include <optional>
-#include <string_view>
 
 #include "panels/panel_table.h"
 

@@ -4,8 +4,6 @@
 #pragma once
 
 #include <span>
-#include <string>
-#include <vector>
 
 #include "panels/menus.h"
 #include "panels/palette.h"

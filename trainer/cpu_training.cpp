@@ -1,6 +1,5 @@
 // The TrainingBackend of the CPU: everything in host memory, a step is over when step() returns.
 // Works with any Rasterizer that takes host memory.
-#include <array>
 #include <atomic>
 #include <bit>
 #include <cmath>

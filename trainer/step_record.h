@@ -3,7 +3,6 @@
 // step_hashes.h writes the first into the run's folder, step_capture.h the second into a file.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "trainer/density/snapshot.h"

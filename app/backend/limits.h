@@ -2,7 +2,6 @@
 // machine. One function for bench's table, its JSON and the studio's roofline.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

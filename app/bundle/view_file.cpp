@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
-#include <utility>
 
 #include "app/bundle/json_fields.h"
 #include "base/json_text.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,4 @@
 // Commands for bundles: a scene and everything made from it in one file.
-#include "app/commands/settings.h"
 #include "app/studio/studio.h"
 
 namespace gs {

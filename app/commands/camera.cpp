@@ -1,8 +1,6 @@
 // Commands for the viewport's camera: navigation, capture cameras, saved views.
 #include <imgui.h>
 
-#include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "app/commands/settings.h"

@@ -1,5 +1,4 @@
 // Commands for the doctor and for background work: examine, fix, undo, look at a Gaussian, cancel.
-#include <limits>
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"

@@ -1,6 +1,5 @@
 // Commands for files: open, close, export, screenshots, quit.
 #include <array>
-#include <cctype>
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"

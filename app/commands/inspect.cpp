@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"

@@ -1,6 +1,5 @@
 // Commands for the lab: running suites, their recorded runs, and the way from a run's numbers
 // to its pictures.
-#include <algorithm>
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"

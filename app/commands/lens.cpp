@@ -1,6 +1,5 @@
 // Commands for the viewport's lens, its up direction, its clipping, and the sides it looks from.
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 

@@ -1,6 +1,5 @@
 // Commands for measuring: distances between picked points, the scene's scale and up direction.
 #include <array>
-#include <cmath>
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"

@@ -1,13 +1,10 @@
 // Commands for the capture's photos: the cameras in the viewport, the contact sheet.
 #include <imgui.h>
 
-#include <optional>
-
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
 #include "app/session/engine.h"
 #include "app/session/parts/run_progress.h"
-#include "app/studio/arguments.h"
 #include "app/studio/studio.h"
 #include "panels/state/photo_looks.h"
 

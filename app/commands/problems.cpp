@@ -1,7 +1,5 @@
 // Commands that find where the model differs from its photos, show one point in every photo, and
 // go there.
-#include <array>
-#include <limits>
 #include <optional>
 
 #include <fmt/format.h>

@@ -1,7 +1,6 @@
 // Commands that select Gaussians by shapes on the screen and in the world, by values, and by
 // neighbours; and the tools that draw those shapes with the left mouse button.
 #include <algorithm>
-#include <array>
 
 #include "app/commands/settings.h"
 #include "app/session/engine.h"

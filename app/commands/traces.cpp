@@ -1,7 +1,6 @@
 // Commands about traces: opening, attaching, choosing what the timeline shows, finding in it.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <limits>
 #include <optional>
 

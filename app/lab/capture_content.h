@@ -2,7 +2,6 @@
 // another capture once any of them changes. Called by the runner before it looks up recorded runs.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

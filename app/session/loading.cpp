@@ -1,7 +1,6 @@
 #include "app/session/loading.h"
 
 #include <chrono>
-#include <optional>
 
 #include "app/bundle/bundle_file.h"
 #include "app/sample/sample_capture.h"

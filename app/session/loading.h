@@ -3,7 +3,6 @@
 // leaves the open scene untouched.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>

@@ -6,10 +6,8 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <string>
 #include <thread>
 #include <variant>
-#include <vector>
 
 #include "app/session/session_types.h"
 #include "base/mailbox.h"

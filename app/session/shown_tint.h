@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "app/session/engine_part.h"
 #include "renderer/maps/view.h"

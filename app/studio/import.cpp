@@ -1,7 +1,6 @@
 #include "app/studio/import.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <tuple>
 

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <map>
-#include <memory>
 #include <set>
 #include <string>
 #include <thread>

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "app/bundle/notes_file.h"
 #include "base/format.h"
 #include "base/machine.h"

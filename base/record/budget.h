@@ -17,7 +17,6 @@
 // hold the recorder to; the service's processor time is measured.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 
 namespace gs::service {

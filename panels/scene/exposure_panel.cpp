@@ -4,7 +4,6 @@
 #include <imgui.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "base/format.h"
 #include "panels/widgets/table_view.h"

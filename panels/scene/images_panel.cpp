@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "panels/widgets/fuzzy.h"
 #include "panels/widgets/table_view.h"
 #include "panels/widgets/widgets.h"
 

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <imgui.h>
 
-#include <algorithm>
-
 #include "base/format.h"
 #include "panels/state/measure_state.h"
 #include "panels/widgets/widgets.h"

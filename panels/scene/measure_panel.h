@@ -2,8 +2,6 @@
 // direction. All of it is saved with the scene. A tab of the workspace.
 #pragma once
 
-#include <string>
-
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"
 

@@ -4,8 +4,6 @@
 #include <imgui.h>
 
 #include <array>
-#include <cmath>
-#include <vector>
 
 #include "base/format.h"
 #include "panels/state/history_state.h"

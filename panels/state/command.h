@@ -3,7 +3,6 @@
 // app/commands has the table and runs them.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"

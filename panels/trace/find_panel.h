@@ -4,7 +4,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "panels/state/command.h"
 #include "panels/state/snapshot.h"

@@ -1,7 +1,6 @@
 #include "panels/viewport/compare.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "panels/widgets/theme.h"
 

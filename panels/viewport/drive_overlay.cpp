@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <cmath>
 
 #include "base/format.h"
 #include "panels/state/drive_state.h"

@@ -1,7 +1,6 @@
 #include "panels/viewport/projection.h"
 
 #include <cmath>
-#include <limits>
 
 #include "renderer/scene/camera_lens.h"
 

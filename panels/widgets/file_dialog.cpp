@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "base/format.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 

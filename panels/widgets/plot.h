@@ -5,7 +5,6 @@
 
 #include <imgui.h>
 
-#include <cmath>
 #include <limits>
 #include <span>
 #include <string>

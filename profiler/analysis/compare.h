@@ -8,7 +8,6 @@
 #include <limits>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "profiler/analysis/breakdown.h"

@@ -1,7 +1,6 @@
 #include "profiler/analysis/intervals.h"
 
 #include <algorithm>
-#include <iterator>
 
 namespace gs {
 namespace {

@@ -1,7 +1,6 @@
 #include "profiler/analysis/span_summary.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "base/text.h"
 #include "profiler/store/statistics.h"

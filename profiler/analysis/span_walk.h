@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include "profiler/analysis/time_range.h"

@@ -7,7 +7,6 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/record/ring.h"

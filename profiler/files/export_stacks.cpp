@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string>

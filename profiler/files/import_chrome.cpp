@@ -3,7 +3,6 @@
 #include "profiler/files/import_formats.h"
 
 #include <charconv>
-#include <cmath>
 #include <optional>
 #include <set>
 

@@ -2,7 +2,6 @@
 // the parts of the Perfetto import.
 #pragma once
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 #include <map>

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/record/service_status.h"
 #include "profiler/inject/cupti_library.h"

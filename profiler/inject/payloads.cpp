@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <string_view>
 
 #include "profiler/inject/handles.h"
 #include "profiler/inject/names.h"

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "profiler/insights/ranks.h"
 #include "profiler/insights/rules.h"

@@ -1,5 +1,4 @@
 // R1 idle GPU, R2 launch-bound, R15 graphs missing.
-#include <set>
 
 #include "profiler/insights/rules.h"
 

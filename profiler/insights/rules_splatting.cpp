@@ -1,7 +1,6 @@
 // Rules of Gaussian splatting: R16 sorting, R17 uneven tiles, R18 backward blending, R19 too many
 // intersections, R21 density control. Stages come from our own spans, or from kernels by the stage
 // map; on the CPU as on the GPU.
-#include <cmath>
 
 #include "profiler/insights/rules.h"
 

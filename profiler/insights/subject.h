@@ -7,9 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -1,7 +1,6 @@
 #include "profiler/sample/process_image.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 

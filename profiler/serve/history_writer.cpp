@@ -1,7 +1,6 @@
 #include "profiler/serve/history_writer.h"
 
 #include <limits>
-#include <utility>
 
 #include "base/log.h"
 #include "base/rng.h"

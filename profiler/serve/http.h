@@ -4,7 +4,6 @@
 // where metrics leave the machine).
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>

@@ -1,7 +1,6 @@
 #include "profiler/serve/metrics.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 #include <vector>

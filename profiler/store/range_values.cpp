@@ -1,7 +1,6 @@
 #include "profiler/store/range_values.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "profiler/store/name_book.h"
 #include "profiler/store/timeline.h"

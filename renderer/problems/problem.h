@@ -3,9 +3,7 @@
 // problem_search.h and same_point.h; panels show them, `gausscope eval --worst` lists them.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <vector>
 

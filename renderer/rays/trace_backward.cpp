@@ -15,8 +15,6 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
-#include <utility>
-#include <vector>
 
 #include "base/parallel.h"
 #include "renderer/raster/cpu/ray_lanes.h"

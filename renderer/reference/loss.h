@@ -2,7 +2,6 @@
 // sigma 1.5, zero padding), PSNR. Sources: Wang et al. 2004 (SSIM), Kerbl et al. 2023 (the mix).
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
 namespace gs::reference {

@@ -1,6 +1,5 @@
 #include "renderer/scene/lidar_sweep.h"
 
-#include <algorithm>
 #include <optional>
 
 namespace gs {

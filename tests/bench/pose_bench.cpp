@@ -9,8 +9,6 @@
 // a real capture are not the truth.
 #include <fmt/format.h>
 
-#include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <string>

@@ -3,7 +3,6 @@
 // library as a foreign program would; this process reads it as `record` does.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

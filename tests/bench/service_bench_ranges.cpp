@@ -5,9 +5,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
-#include <cmath>
-#include <cstring>
 #include <functional>
 #include <thread>
 

@@ -1,7 +1,6 @@
 // Asking about a pixel in the studio, without a window: splats alone, a photo of a capture, while
 // it trains, and what is said when there is nothing to ask.
 #include <algorithm>
-#include <cmath>
 
 #include "panels/state/inspection.h"
 #include "renderer/io/splats/splat_io.h"

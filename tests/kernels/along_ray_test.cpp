@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "renderer/math/along_ray.h"
 #include "renderer/reference/rasterize.h"

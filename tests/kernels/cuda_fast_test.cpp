@@ -2,7 +2,6 @@
 // drawn at all, and what it holds.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstring>
 #include <limits>
 

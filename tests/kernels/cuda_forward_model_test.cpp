@@ -2,7 +2,6 @@
 // Gaussians slept through steps, and what the rasterizer says of itself.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 
 #include "renderer/math/adam.h"

@@ -5,7 +5,6 @@
 
 #include <random>
 
-#include "renderer/device/cuda/device.h"
 #include "renderer/raster/cuda/lists_check.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/random_scene.h"

@@ -5,7 +5,6 @@
 #include "app/cli/cases/cases.h"
 #include "app/cli/check/selftest_checks.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
-#include "tests/support/emulator/emulator.h"
 #include "trainer/cuda/cuda_training.h"
 
 namespace gs::cli {

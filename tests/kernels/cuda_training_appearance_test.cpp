@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/comparison.h"
 #include "tests/kernels/cuda_training_scene.h"

@@ -2,8 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
-#include <set>
 
 #include "renderer/device/device_error.h"
 #include "tests/kernels/cuda_training_scene.h"

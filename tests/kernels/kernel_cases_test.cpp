@@ -6,13 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <map>
 #include <memory>
 #include <set>
-#include <span>
 #include <sstream>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 // What the CUDA backend's warps do, counted by the CPU backend: closed forms of scenes that can be
 // worked out by hand, and laws that hold of any.
-#include <cmath>
 
 #include "renderer/raster/warp_sums.h"
 #include "tests/kernels/raster_backend.h"

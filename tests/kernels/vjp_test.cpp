@@ -3,7 +3,6 @@
 // carries exactly.
 #include <gtest/gtest.h>
 
-#include <array>
 #include <functional>
 
 #include "renderer/math/project.h"

@@ -2,8 +2,6 @@
 // most of it. For the Drive panel and the viewport.
 #pragma once
 
-#include <memory>
-
 #include "panels/state/drive_state.h"
 
 namespace gs::test {

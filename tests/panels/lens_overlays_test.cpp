@@ -2,7 +2,6 @@
 // lies over the seam of a picture of all directions, and what a rolling shutter moves.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <numbers>
 

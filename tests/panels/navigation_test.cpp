@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numbers>
 
 #include "panels/viewport/ground_grid.h"
 #include "panels/viewport/navigation.h"

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <set>
 
 #include "panels/timeline/timeline_panel.h"
 #include "panels/trace/compare_panel.h"

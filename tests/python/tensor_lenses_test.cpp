@@ -2,7 +2,6 @@
 // what the oracle has.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include "renderer/math/project.h"

@@ -1,6 +1,5 @@
 #include "tests/support/raster_run.h"
 
-#include <bit>
 #include <mutex>
 
 namespace gs::test {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
-#include <numeric>
 #include <thread>
 
 #include "base/buffer.h"

@@ -1,5 +1,4 @@
 // NVTX's payload extension: what ranges and marks tell by name, and layouts that lie.
-#include <bit>
 
 #include "profiler/store/store.h"
 #include "tests/unit/inject_program.h"

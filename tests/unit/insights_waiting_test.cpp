@@ -2,8 +2,6 @@
 // where two traces are compared, the CPUs' other rules, and R29 communication that nothing hides.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "base/record/machine_counters.h"
 #include "profiler/analysis/compare.h"
 #include "tests/unit/insights_checks.h"

@@ -2,8 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <mutex>
-
 #include "renderer/io/captures/capture_io.h"
 #include "tests/unit/io_files.h"
 

@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <numbers>
 
 #include "renderer/io/captures/capture_io.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>

@@ -2,7 +2,6 @@
 #include <png.h>
 #include <turbojpeg.h>
 
-#include <bit>
 #include <cmath>
 
 #include "renderer/io/images/image_io.h"

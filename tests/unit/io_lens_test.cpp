@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/undistort.h"

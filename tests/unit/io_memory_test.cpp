@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <thread>
 
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/images/codecs.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include "renderer/scene/gaussian_model.h"
 #include "tests/support/random_scene.h"

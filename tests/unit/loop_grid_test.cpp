@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <set>
 
 #include "../support/loop_programs.h"
 #include "profiler/analysis/iterations.h"

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "profiler/predict/validation.h"
 #include "tests/unit/model_page.h"

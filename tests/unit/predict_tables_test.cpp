@@ -2,9 +2,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <numeric>
-
 #include "profiler/predict/demand.h"
 #include "profiler/predict/gpu_model.h"
 #include "tests/unit/predict_costs.h"

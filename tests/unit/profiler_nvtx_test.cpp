@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 #include <nvtx3/nvToolsExt.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 

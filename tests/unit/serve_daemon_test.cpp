@@ -6,7 +6,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <cmath>
 #include <thread>
 
 #include "base/record/clock.h"

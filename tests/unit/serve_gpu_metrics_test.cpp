@@ -1,8 +1,6 @@
 // The metrics of a node's GPUs, and where processes run.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "profiler/serve/metrics.h"
 #include "profiler/store/node_gpus.h"
 #include "serve_trace.h"

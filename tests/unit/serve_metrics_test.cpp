@@ -4,7 +4,6 @@
 
 #include <map>
 #include <set>
-#include <sstream>
 
 #include "profiler/serve/metrics.h"
 #include "profiler/store/node_gpus.h"

@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
 
-#include <set>
-
 #include "base/record/machine_counters.h"
 #include "profiler/analysis/machine_use.h"
 #include "tests/unit/service_collecting.h"

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "base/rng.h"
 #include "trainer/density/run_edit.h"
 
 namespace gs {

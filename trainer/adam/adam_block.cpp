@@ -9,7 +9,6 @@
 #include <hwy/contrib/math/math-inl.h>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>

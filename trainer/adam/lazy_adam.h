@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <utility>
 
 #include "base/buffer.h"
 #include "renderer/raster/rasterizer.h"

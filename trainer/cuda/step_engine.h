@@ -6,7 +6,6 @@
 #pragma once
 
 #include <deque>
-#include <memory>
 #include <optional>
 
 #include "renderer/raster/cuda/pipeline.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/parallel.h"
-#include "base/record/scope.h"
 
 namespace gs {
 namespace {

@@ -2,8 +2,6 @@
 // because that file is compiled once per instruction set.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 namespace gs::loss {

@@ -1,7 +1,6 @@
 #include "trainer/replay/step_capture.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "base/machine.h"

@@ -1,7 +1,5 @@
 #include "trainer/run/lapse_video.h"
 
-#include <algorithm>
-
 #include "base/try.h"
 #include "renderer/io/images/image_io.h"
 

@@ -12,7 +12,6 @@
 #include <charconv>
 #include <chrono>
 #include <ctime>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
 

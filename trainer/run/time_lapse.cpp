@@ -9,7 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "base/format.h"
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/seconds.h"

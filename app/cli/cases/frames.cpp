@@ -1,7 +1,6 @@
 // Compares pictures and gradients of small frames with the double-precision reference.
 #include <fmt/core.h>
 
-#include <cmath>
 #include <functional>
 #include <numbers>
 #include <utility>

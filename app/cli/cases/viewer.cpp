@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 #include "app/cli/cases/cases.h"
 #include "app/cli/cases/runs.h"

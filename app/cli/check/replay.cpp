@@ -11,7 +11,6 @@
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "app/verify/frame_check.h"
-#include "base/log.h"
 #include "base/record/scope.h"
 #include "base/try.h"
 #include "profiler/collect/multi_collector.h"

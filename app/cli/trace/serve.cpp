@@ -8,9 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <random>

@@ -1,7 +1,6 @@
 #include "app/cli/train/film_steps.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "app/paths/path_contents.h"
 #include "base/try.h"

@@ -1,8 +1,6 @@
 #include "app/cli/train/train_settings.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"

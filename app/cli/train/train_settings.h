@@ -2,10 +2,7 @@
 // train and view.
 #pragma once
 
-#include <optional>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "app/cli/options.h"
 #include "base/expected.h"

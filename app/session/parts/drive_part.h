@@ -4,13 +4,11 @@
 // commands (app/commands/drive.cpp) call it there.
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "app/session/engine_context.h"
 #include "app/session/parts/drive_reading.h"

@@ -2,7 +2,6 @@
 // crop.
 #pragma once
 
-#include <memory>
 #include <vector>
 
 #include "app/session/parts/editor.h"

@@ -3,9 +3,7 @@
 // history. Owned by the engine; commands call it there.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "app/session/engine_context.h"
 #include "app/session/parts/editor.h"

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
 #include "app/session/engine_context.h"
 #include "app/session/parts/editor.h"

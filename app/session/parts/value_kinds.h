@@ -2,9 +2,7 @@
 // of a model or of a run's arrays; Values (values.h) calls them.
 #pragma once
 
-#include <optional>
 #include <span>
-#include <string>
 
 #include "app/session/loading.h"
 #include "trainer/density/snapshot.h"

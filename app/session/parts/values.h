@@ -3,7 +3,6 @@
 // its histogram, and passes the colours to ShownTint. Owned by the engine.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "app/session/engine_context.h"

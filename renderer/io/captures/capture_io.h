@@ -2,7 +2,6 @@
 // nerfstudio, NeRF-synthetic), OpenSfM's reconstruction.json and drives.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

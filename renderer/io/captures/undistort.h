@@ -1,8 +1,6 @@
 // Resampling of photos taken through a lens (math/lens.h) to a pinhole. Called while photos load.
 #pragma once
 
-#include <string>
-
 #include "renderer/scene/camera.h"
 #include "renderer/scene/image.h"
 

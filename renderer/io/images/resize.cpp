@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 #include "renderer/io/images/image_io.h"

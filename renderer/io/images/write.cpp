@@ -1,7 +1,6 @@
 #include <png.h>
 
 #include <csetjmp>
-#include <cstring>
 
 #include "base/check.h"
 #include "base/try.h"

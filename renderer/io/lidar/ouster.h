@@ -3,7 +3,6 @@
 // manual (sensor metadata, lidar packet format) and its coordinate frames.
 #pragma once
 
-#include <array>
 #include <cstddef>
 
 #include "base/expected.h"

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <numbers>
 #include <optional>
-#include <span>
 
 #include "base/try.h"
 #include "renderer/io/files/text_reader.h"

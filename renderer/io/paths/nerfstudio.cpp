@@ -1,7 +1,6 @@
 #include "renderer/io/paths/nerfstudio.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numbers>
 
 #include "base/json_text.h"

@@ -1,6 +1,5 @@
 #include "renderer/io/paths/path_io.h"
 
-#include <cmath>
 #include <numbers>
 
 #include "base/json_text.h"

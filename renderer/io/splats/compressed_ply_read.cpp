@@ -1,4 +1,3 @@
-#include <bit>
 
 #include "base/try.h"
 #include "renderer/io/files/records.h"

@@ -4,8 +4,6 @@
 // region at the level that suits its distance.
 #pragma once
 
-#include <functional>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>

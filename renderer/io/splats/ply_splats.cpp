@@ -4,7 +4,6 @@
 // ways.
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include "base/try.h"
 #include "renderer/io/files/records.h"

@@ -1,7 +1,5 @@
 #include "renderer/io/splats/sog_meta.h"
 
-#include <cmath>
-
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/try.h"

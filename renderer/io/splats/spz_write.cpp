@@ -1,7 +1,6 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include <cstring>
 #include <memory>
 #include <vector>
 

@@ -4,7 +4,6 @@
 // what fills the picture is near, so all of it has neighbouring ranks, and whoever took a Gaussian
 // a thread, a warp or a block would have the device wait for one block. Costs: count 12 V bytes,
 // emit 40 V + (4 or 10) I written; 48 bytes more where a box has over 32 tiles.
-#include <algorithm>
 
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/chained_sum.cuh"

@@ -19,8 +19,6 @@
 // once, has a class Update in place of take(): see WholeGradient.
 #pragma once
 
-#include <type_traits>
-
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/device/cuda/launch.h"
 #include "renderer/math/mip_filter.h"

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <numeric>
-#include <span>
 #include <vector>
 
 #include "base/rng.h"

@@ -7,12 +7,9 @@
 
 #include <atomic>
 #include <bit>
-#include <cfloat>
 #include <chrono>
-#include <climits>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
 #include "tests/support/emulator/vector_types.h"
 

@@ -5,8 +5,6 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#include <cstdint>
-#include <cstring>
 #include <exception>
 #include <new>
 

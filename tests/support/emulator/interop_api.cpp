@@ -1,9 +1,6 @@
 // Graphics interop of the emulated runtime: registering, mapping and writing GL images.
 #include <cuda_gl_interop.h>
 
-#include <cstring>
-#include <vector>
-
 #include "tests/support/emulator/runtime_state.h"
 
 using namespace gs::emulator;

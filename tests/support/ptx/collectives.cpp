@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <cstring>
 
 #include "tests/support/ptx/forms.h"
 #include "tests/support/ptx/warp.h"

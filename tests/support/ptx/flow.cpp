@@ -1,6 +1,5 @@
 // Where lanes that part at a branch meet again: immediate post-dominators, by the iteration of
 // Cooper, Harvey and Kennedy ("A Simple, Fast Dominance Algorithm") on the graph turned around.
-#include <algorithm>
 
 #include "tests/support/ptx/decode.h"
 

@@ -1,6 +1,5 @@
 // Comparisons and predicates.
 #include <cmath>
-#include <functional>
 #include <type_traits>
 
 #include "tests/support/ptx/forms.h"

@@ -1,6 +1,5 @@
 // Integers and bits: sums, products, shifts, bit fields, carries; moves and choices of any type.
 #include <bit>
-#include <limits>
 #include <type_traits>
 
 #include "tests/support/ptx/forms.h"

@@ -2,7 +2,6 @@
 // decode.cpp makes a Program of it.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
