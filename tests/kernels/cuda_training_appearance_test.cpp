@@ -6,7 +6,6 @@
 
 #include "base/comparison.h"
 #include "tests/kernels/cuda_training_scene.h"
-#include "tests/support/emulator/emulator.h"
 #include "tests/support/spoilt_photos.h"
 #include "tests/support/temporary_folder.h"
 
@@ -64,19 +63,14 @@ TEST(CudaAppearance, LearnsWhatTheCpuLearns) {
 TEST(CudaAppearance, SameBitsInAnySchedule) {
     const auto capture = spoilt_capture();
     const auto run = [&](std::uint64_t seed, bool deferred) {
-        emulator::set_seed(seed);
-        emulator::set_execution(deferred ? emulator::Execution::deferred
-                                         : emulator::Execution::eager);
-        emulator::set_event_lag(deferred ? 3 : 0);
+        test::schedule(seed, deferred);
         const auto trainer =
             trainer_on(cuda_training(), capture, settings_of(AppearanceMode::ppisp));
         for (int step = 0; step < 12; ++step) trainer->step();
         return trainer->backend().appearance();
     };
     const AppearanceState first = run(1, false), second = run(2, true);
-    emulator::set_execution(emulator::Execution::eager);
-    emulator::set_event_lag(0);
-    emulator::set_seed(0);
+    test::schedule(0, false);
     EXPECT_TRUE(same_bits(first, second));
 }
 

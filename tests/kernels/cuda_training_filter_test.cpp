@@ -7,7 +7,6 @@
 
 #include "base/comparison.h"
 #include "tests/kernels/cuda_training_scene.h"
-#include "tests/support/emulator/emulator.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/adam/mip_filter.h"
 #include "trainer/density/run_edit.h"
@@ -32,14 +31,7 @@ std::unique_ptr<Trainer> mip_run(bool device, const std::shared_ptr<Capture>& ca
 }
 RunArrays arrays_now(const Trainer& trainer) { return trainer.snapshot()->arrays; }
 
-class CudaTrainingFilter : public testing::Test {
-  protected:
-    void TearDown() override {
-        emulator::set_execution(emulator::Execution::eager);
-        emulator::set_event_lag(0);
-        emulator::set_seed(0);
-    }
-};
+class CudaTrainingFilter : public test::ScheduledTest {};
 
 TEST_F(CudaTrainingFilter, FollowsTheCpu) {
     const auto capture = small_capture(28, 24, 150);
@@ -71,10 +63,7 @@ TEST_F(CudaTrainingFilter, FollowsTheCpu) {
 TEST_F(CudaTrainingFilter, SameBitsInAnySchedule) {
     const auto capture = small_capture(24, 20, 100);
     const auto run = [&](std::uint64_t seed, bool deferred) {
-        emulator::set_seed(seed);
-        emulator::set_execution(deferred ? emulator::Execution::deferred
-                                         : emulator::Execution::eager);
-        emulator::set_event_lag(deferred ? 3 : 0);
+        test::schedule(seed, deferred);
         return arrays_now(*mip_run(true, capture, 9));
     };
     const RunArrays first = run(1, false);

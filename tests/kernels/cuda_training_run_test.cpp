@@ -22,14 +22,7 @@ using test::cuda_training;
 using test::small_capture;
 using test::trainer_on;
 
-class CudaTrainingRun : public testing::Test {
-  protected:
-    void TearDown() override {
-        emulator::set_execution(emulator::Execution::eager);
-        emulator::set_event_lag(0);
-        emulator::set_seed(0);
-    }
-};
+class CudaTrainingRun : public test::ScheduledTest {};
 
 /// Losses by step; index 0 is unused, NaN where none was reported.
 std::vector<double> losses_of(Trainer& trainer, int steps) {
@@ -173,10 +166,7 @@ TEST_F(CudaTrainingRun, StepByStepAsTheCpu) {
 TEST_F(CudaTrainingRun, SameBitsInAnySchedule) {
     const auto capture = small_capture(24, 20, 100);
     const auto run = [&](std::uint64_t seed, bool deferred) {
-        emulator::set_seed(seed);
-        emulator::set_execution(deferred ? emulator::Execution::deferred
-                                         : emulator::Execution::eager);
-        emulator::set_event_lag(deferred ? 3 : 0);
+        test::schedule(seed, deferred);
         auto backend = cuda_training();
         TrainingBackend* kept = backend.get();
         const auto trainer = trainer_on(std::move(backend), capture, busy_settings());

@@ -1,11 +1,9 @@
 #include "tests/kernels/cuda_training_scene.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstring>
 
 #include "base/comparison.h"
+#include "tests/support/emulator/emulator.h"
 #include "tests/unit/small_run.h"
 #include "trainer/cuda/cuda_training.h"
 
@@ -46,26 +44,10 @@ std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
     return std::move(*trainer);
 }
 
-namespace {
-
-template <class T>
-bool same_bits(const Buffer<T>& a, const Buffer<T>& b) {
-    return a.size() == b.size() &&
-           (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
-}
-
-}  // namespace
-
-bool same_arrays(const RunArrays& a, const RunArrays& b) {
-    return a.model.count == b.model.count && same_bits(a.model.values, b.model.values) &&
-           a.adam.steps == b.adam.steps && a.adam.base == b.adam.base &&
-           a.adam.pending == b.adam.pending && same_bits(a.adam.moments, b.adam.moments) &&
-           same_bits(a.adam.last_step, b.adam.last_step) &&
-           same_bits(a.statistics.gradient_sum, b.statistics.gradient_sum) &&
-           same_bits(a.statistics.views, b.statistics.views) &&
-           same_bits(a.statistics.radius_px, b.statistics.radius_px) &&
-           same_bits(a.filter, b.filter) && same_bits(a.identity.tags, b.identity.tags) &&
-           a.identity.book == b.identity.book;
+void schedule(std::uint64_t seed, bool deferred) {
+    emulator::set_seed(seed);
+    emulator::set_execution(deferred ? emulator::Execution::deferred : emulator::Execution::eager);
+    emulator::set_event_lag(deferred ? 3 : 0);
 }
 
 namespace {

@@ -1,8 +1,11 @@
 // A small capture and what the tests of training on the device do with it.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <memory>
 
+#include "tests/support/numbered_rows.h"
 #include "trainer/trainer.h"
 #include "trainer/training_backend.h"
 
@@ -18,8 +21,13 @@ std::unique_ptr<Trainer> trainer_on(std::unique_ptr<TrainingBackend> backend,
                                     const std::shared_ptr<Capture>& capture,
                                     const TrainingSettings& settings);
 
-/// Model, moments, steps, statistics, filters: all bits.
-bool same_arrays(const RunArrays& a, const RunArrays& b);
+/// Blocks run in another order; `deferred`: when somebody waits, and events lag.
+void schedule(std::uint64_t seed, bool deferred);
+/// Leaves the usual schedule.
+struct ScheduledTest : ::testing::Test {
+    void TearDown() override { schedule(0, false); }
+};
+
 /// Largest difference of two models' parameters of the same row, over 1 + |value|; infinite when
 /// counts differ.
 double worst_difference(const GaussianModel& a, const GaussianModel& b);

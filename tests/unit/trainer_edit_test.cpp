@@ -9,8 +9,10 @@
 
 #include "renderer/scene/crop.h"
 #include "small_run.h"
+#include "tests/support/numbered_rows.h"
 #include "trainer/checkpoint.h"
 #include "trainer/density/run_edit.h"
+#include "trainer/density/snapshot.h"
 #include "trainer/trainer.h"
 
 namespace gs {
@@ -167,8 +169,7 @@ TEST(TrainerEdit, WhatAnEditDoesNotTouchGoesOnAsItWas) {
     });
     steps(*plain, 20);
     steps(*edited, 20);
-    EXPECT_TRUE(same_bits(plain->model(), edited->model()));
-    EXPECT_EQ(plain->identity().ids(), edited->identity().ids());
+    EXPECT_TRUE(test::same_arrays(plain->snapshot()->arrays, edited->snapshot()->arrays));
 }
 
 TEST(TrainerEdit, RowsPutBackAfterMoreStepsAreTrainedAndSaved) {
@@ -211,14 +212,12 @@ TEST(TrainerEdit, AnEditedRunIsResumedWithTheSameBits) {
     EXPECT_EQ(births_of(**resumed), births_of(*straight));
     steps(*straight, 18);
     steps(**resumed, 18);
-    EXPECT_TRUE(same_bits(straight->model(), (*resumed)->model()));
-    EXPECT_EQ(straight->identity().ids(), (*resumed)->identity().ids());
+    const RunArrays end = (*resumed)->snapshot()->arrays;
+    EXPECT_TRUE(test::same_arrays(straight->snapshot()->arrays, end));
     // And gone back to.
-    const GaussianModel end = straight->model();
     straight->restore(*snapshot);
     steps(*straight, 18);
-    EXPECT_TRUE(same_bits(straight->model(), end));
-    EXPECT_EQ(straight->identity().ids(), (*resumed)->identity().ids());
+    EXPECT_TRUE(test::same_arrays(straight->snapshot()->arrays, end));
 }
 
 TEST(TrainerEdit, AnEditThatFailsChangesNothing) {
@@ -231,15 +230,32 @@ TEST(TrainerEdit, AnEditThatFailsChangesNothing) {
     steps(*trainer, 5);
 }
 
-/// The file without its last sections.
-std::string without_identity(const fs::path& path, const Trainer& trainer) {
+TEST(TrainerEdit, SnapshotsAndCheckpointsHoldEveryArray) {
+    TrainingSettings settings = busy_settings();
+    settings.filter_3d = true;
+    const auto trainer = editable(settings);
+    steps(*trainer, 8);  // a round, and rows that sleep
+    TrainingSnapshot numbered = *trainer->snapshot();
+    test::number_rows(numbered.arrays);
+    trainer->restore(numbered);
+    EXPECT_TRUE(test::same_arrays(trainer->snapshot()->arrays, numbered.arrays));
+    const TemporaryFile file;
+    ASSERT_TRUE(trainer->save_checkpoint(file.path));
+    const auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
+    ASSERT_TRUE(resumed) << resumed.error().text();
+    EXPECT_TRUE(test::same_arrays((*resumed)->snapshot()->arrays, numbered.arrays));
+}
+
+/// The file up to its identities: older ones have nothing from there on.
+std::string without_identity(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
     std::string bytes((std::istreambuf_iterator<char>(file)), {});
-    trainer.backend().look_at_arrays([&](const RunArrays& arrays) {
-        const std::size_t ids = 16 + 4 * arrays.identity.tags.size(),
-                          births = 16 + 4 + 8 * arrays.identity.book.births.size();
-        bytes.resize(bytes.size() - ids - births);
-    });
+    std::size_t at = 8;  // after the magic: {tag, CRC, size of the payload}, payload
+    for (std::uint64_t head[2]; at + sizeof head < bytes.size(); at += sizeof head + head[1]) {
+        std::memcpy(head, bytes.data() + at, sizeof head);
+        if (static_cast<std::uint32_t>(head[0]) == kIdentitySection) break;
+    }
+    bytes.resize(at);
     return bytes;
 }
 
@@ -248,7 +264,7 @@ TEST(TrainerEdit, CheckpointsFromBeforeHaveTheirRowsForIds) {
     const auto straight = editable();
     steps(*straight, 12);
     ASSERT_TRUE(straight->save_checkpoint(file.path));
-    const std::string old = without_identity(file.path, *straight);
+    const std::string old = without_identity(file.path);
     std::ofstream(file.path, std::ios::binary | std::ios::trunc) << old;
     auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
     ASSERT_TRUE(resumed) << resumed.error().text();

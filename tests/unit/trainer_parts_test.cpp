@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "renderer/scene/covariance.h"
+#include "tests/support/numbered_rows.h"
 #include "trainer/density/init.h"
 #include "trainer/density/morton.h"
 #include "trainer/density/row_arrays.h"
@@ -313,51 +314,42 @@ TEST(Density, LimitKeepsTheHardestPulled) {
         EXPECT_EQ(s.rows_of(static_cast<float>(100 + i)), i >= 35 ? 2u : 1u);
 }
 
-TEST(Density, MomentsFollowTheirRows) {
-    Scene s;
-    LazyAdam adam(s.model, s.run.adam);
-    adam.begin_step(s.model, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, s.model.planes());
-    for (std::size_t block = 0; block < s.model.blocks(); ++block) {
-        BlockGradients g{};
-        g.block = block;
-        g.mask = block == 2 ? 0xffu : 0xffffu;
-        for (std::size_t lane = 0; lane < kBlock; ++lane)
-            g.planes[kSh0][lane] = static_cast<float>(1 + block * kBlock + lane);
-        adam.apply(s.model, g);
-    }
-    adam.end_step();
-    adam.flush(s.model);
-    s.pull(6, 1e-3f);
-    s.model.at(kOpacityLogits, 0) = -9.0f;
-    densify_and_prune(s.run, s.settings, 1.0, false);
-    int copies = 0;
-    for (std::size_t i = 0; i < s.model.count; ++i) {
-        const std::size_t at =
-            (i / kBlock * static_cast<std::size_t>(s.model.planes()) + kSh0) * 2 * kBlock +
-            i % kBlock;
-        const float moment = s.run.adam.moments[at];
-        const float gradient = std::round(s.model.at(kSh0, i)) - 99.0f;
-        copies += moment == 0.0f;
-        if (moment != 0.0f) {
-            EXPECT_NEAR(moment, 0.1f * gradient, 1e-4f);
+// In every array: rows stay together, new ones begin as the list says, and those that went leave
+// nothing for the next Gaussians in their place.
+TEST(Density, EveryArrayFollowsItsRows) {
+    for (const bool grows : {true, false}) {
+        Scene s;
+        test::number_rows(s.run, [](const RowArray& array) {
+            return array.section != kModelSection && array.round != RowArray::cleared;
+        });
+        for (std::size_t row = 0; row < 40; ++row) {
+            s.model.at(kShRest, row) = static_cast<float>(200 + row);
+            if (row % 8 == 3) s.model.at(kOpacityLogits, row) = -9.0f;  // goes
+            if (grows && row % 2 == 0) s.pull(row, 1e-3f);
+            for (int p = kLogScales; p < kQuats && row % 4 == 0; ++p)
+                s.model.at(p, row) = std::log(0.05f);  // is split, not cloned
         }
+        const RunArrays before = s.run;
+        densify_and_prune(s.run, s.settings, 1.0, false);
+        ASSERT_EQ(s.model.count, grows ? 55u : 35u);
+        const auto expect = [&](const RowArray& array, std::size_t c, const auto& now,
+                                const auto& was) {
+            // Children lie elsewhere and are smaller.
+            if (array.round == RowArray::unmoved || (array.section == kModelSection && c < kQuats))
+                return;
+            for (std::size_t row = 0; row < s.model.capacity; ++row) {
+                auto expected = now.unused;
+                const bool born = s.run.identity.tags[row] >= 40;
+                if (array.round == RowArray::tags && born)
+                    expected = now[row];
+                else if (row < s.model.count && array.round != RowArray::cleared &&
+                         !(array.round == RowArray::fresh && born))
+                    expected = was[static_cast<std::size_t>(s.model.at(kSh0, row)) - 100];
+                ASSERT_EQ(now[row], expected) << row;
+            }
+        };
+        test::each_column(expect, s.run, before);
     }
-    EXPECT_EQ(copies, 1);
-}
-
-// Otherwise the next Gaussians in these rows would begin with them.
-TEST(Density, RemovedRowsLeaveNoMoments) {
-    Scene s;
-    s.run.adam.moments.fill(1);
-    for (std::size_t row = 3; row < 9; ++row) s.model.at(kOpacityLogits, row) = -9.0f;
-    densify_and_prune(s.run, s.settings, 1.0, false);
-    ASSERT_EQ(s.model.count, 34u);
-    const std::size_t columns = 2 * static_cast<std::size_t>(s.model.planes());
-    for (std::size_t row = 0; row < 40; ++row)
-        for (std::size_t c = 0; c < columns; ++c)
-            ASSERT_EQ(s.run.adam.moments[(row / kBlock * columns + c) * kBlock + row % kBlock],
-                      row < 34 ? 1.0f : 0.0f)
-                << row;
 }
 
 TEST(Density, NeverLeavesAnEmptyModel) {

@@ -2,9 +2,9 @@
 // given.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <numeric>
 
+#include "tests/support/numbered_rows.h"
 #include "trainer/density/run_edit.h"
 
 namespace gs {
@@ -14,34 +14,13 @@ using Rows = std::vector<std::uint32_t>;
 
 /// A settled run after 7 steps in which every number differs.
 RunArrays numbered_arrays(std::size_t count) {
-    RunArrays arrays = new_run(GaussianModel(count, 1, padded_capacity(count)));
+    TrainingSettings settings;
+    settings.filter_3d = true;
+    RunArrays arrays = new_run(GaussianModel(count, 1, padded_capacity(count)), settings);
     arrays.adam.base = arrays.adam.steps = 7;
-    std::fill(arrays.adam.last_step.begin(), arrays.adam.last_step.end(), 7u);
-    float number = 1;
-    const std::size_t per_block = static_cast<std::size_t>(arrays.model.planes()) * 2 * kBlock;
-    for (std::size_t row = 0; row < count; ++row) {
-        for (int p = 0; p < arrays.model.planes(); ++p) arrays.model.at(p, row) = number++;
-        for (std::size_t m = row % kBlock; m < per_block; m += kBlock)
-            arrays.adam.moments[row / kBlock * per_block + m] = number++;
-        arrays.statistics.gradient_sum[row] = number++;
-        arrays.statistics.views[row] = number++;
-        arrays.statistics.radius_px[row] = number++;
-    }
+    arrays.adam.last_step.fill(7);
+    test::number_rows(arrays);
     return arrays;
-}
-
-template <class T>
-bool same_bits(const Buffer<T>& a, const Buffer<T>& b) {
-    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-bool same(const RunArrays& a, const RunArrays& b) {
-    return a.model.count == b.model.count && same_bits(a.model.values, b.model.values) &&
-           same_bits(a.adam.moments, b.adam.moments) &&
-           same_bits(a.adam.last_step, b.adam.last_step) &&
-           same_bits(a.statistics.gradient_sum, b.statistics.gradient_sum) &&
-           same_bits(a.statistics.views, b.statistics.views) &&
-           same_bits(a.statistics.radius_px, b.statistics.radius_px) &&
-           same_bits(a.identity.tags, b.identity.tags) && a.identity.book == b.identity.book;
 }
 float moment(const RunArrays& arrays, std::size_t row, std::size_t plane) {
     const std::size_t planes = static_cast<std::size_t>(arrays.model.planes()) * 2;
@@ -59,20 +38,20 @@ TEST(TrainerRows, WhatIsTakenComesBackWithAllItsBits) {
             const TakenRows taken = take_rows(arrays, rows);
             ASSERT_TRUE(consistent(arrays));
             EXPECT_EQ(arrays.model.count, count - rows.size());
-            EXPECT_EQ(arrays.model.at(kSh0, arrays.model.count - 1),
-                      before.model.at(kSh0, count - 1));
-            EXPECT_EQ(moment(arrays, arrays.model.count - 1, 5), moment(before, count - 1, 5));
-            EXPECT_EQ(arrays.identity.tags[arrays.model.count - 1], count - 1);
-            for (std::size_t row = arrays.model.count; row < arrays.model.capacity; ++row) {
-                ASSERT_EQ(arrays.model.at(kOpacityLogits, row), -100.0f) << "draws nothing";
-                ASSERT_EQ(arrays.identity.tags[row], 0u);
-            }
-            for (std::size_t i = 0; i < rows.size(); ++i) {
-                ASSERT_EQ(taken.arrays.model.at(kMeans, i), before.model.at(kMeans, rows[i]));
-                ASSERT_EQ(taken.arrays.identity.tags[i], rows[i]);
-            }
+            test::each_column(
+                [&](const RowArray&, std::size_t, const auto& now, const auto& out,
+                    const auto& was) {
+                    for (std::size_t row = 0, gone = 0; row < count; ++row) {
+                        const bool goes = gone < rows.size() && rows[gone] == row;
+                        EXPECT_EQ(goes ? out[gone] : now[row - gone], was[row]) << row;
+                        gone += goes;
+                    }
+                    for (std::size_t row = arrays.model.count; row < arrays.model.capacity; ++row)
+                        EXPECT_EQ(now[row], now.unused) << row;
+                },
+                arrays, taken.arrays, before);
             put_back(arrays, taken);
-            EXPECT_TRUE(same(arrays, before));
+            EXPECT_TRUE(test::same_arrays(arrays, before));
         }
 }
 
@@ -88,8 +67,12 @@ TEST(TrainerRows, WhereRowsAreMissingTheyComeBackBehindTheLast) {
     ASSERT_EQ(arrays.model.count, 5u);
     EXPECT_EQ((Rows(arrays.identity.tags.begin(), arrays.identity.tags.begin() + 5)),
               (Rows{0, 18, 3, 17, 19}));
-    for (std::size_t row = 0; row < 5; ++row)
-        EXPECT_EQ(arrays.model.at(kMeans, row), before.model.at(kMeans, arrays.identity.tags[row]));
+    test::each_column(
+        [&](const RowArray&, std::size_t, const auto& now, const auto& was) {
+            for (std::size_t row = 0; row < 5; ++row)
+                EXPECT_EQ(now[row], was[arrays.identity.tags[row]]);
+        },
+        arrays, before);
 }
 
 TEST(TrainerRows, AddedOnesAreNewAndGrowTheStorage) {
@@ -101,11 +84,11 @@ TEST(TrainerRows, AddedOnesAreNewAndGrowTheStorage) {
     ASSERT_TRUE(consistent(arrays));
     EXPECT_EQ(arrays.model.count, 70u);
     EXPECT_GT(arrays.model.capacity, before.model.capacity);
-    for (std::size_t row = 0; row < 40; ++row) {
-        ASSERT_EQ(arrays.model.at(kMeans, row), before.model.at(kMeans, row));
-        ASSERT_EQ(moment(arrays, row, 9), moment(before, row, 9));
-        ASSERT_EQ(arrays.statistics.views[row], before.statistics.views[row]);
-    }
+    test::each_column(
+        [](const RowArray&, std::size_t, const auto& now, const auto& was) {
+            for (std::size_t row = 0; row < 40; ++row) EXPECT_EQ(now[row], was[row]);
+        },
+        arrays, before);
     for (std::size_t row = 40; row < 70; ++row) {
         EXPECT_EQ(arrays.model.at(kSh0, row), static_cast<float>(row) - 140);
         EXPECT_EQ(moment(arrays, row, 9), 0.0f);
