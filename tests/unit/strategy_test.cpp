@@ -299,6 +299,39 @@ TEST(Revised, ClonesAndSplits) {
     EXPECT_EQ(revised, 4u);
 }
 
+TEST(LongAxis, ChildrenAsStored) {
+    // Of another program, in double precision.
+    constexpr double kMean[2][3] = {{0.2641289250572073, -0.15114112206067895, 1.0913414646689812},
+                                    {0.33587107494279267, -0.24885887793932107, 1.108658535331019}},
+                     kLogScale[] = {-3.3625189294977753, -2.7931471805599455, -4.162518929497775};
+    Line s(3);
+    const float row[] = {0.3f, -0.2f, 1.1f, -3.2f, -2.1f, -4.0f, 0.8f, 0.1f, -0.5f, 0.3f};
+    for (const std::size_t i : {1u, 2u}) {
+        for (int k = 0; k < 10; ++k)
+            s.model.at(k < 3 ? k : k < 6 ? kLogScales + k - 3 : kQuats + k - 6, i) = row[k];
+        s.model.at(kOpacityLogits, i) = 0.7f;
+        s.statistics.gradient_sum[i] = s.statistics.views[i] = 1;
+    }
+    s.identity.tags[2] |= kLockedTag;
+    TrainingSettings settings;
+    settings.long_axis = settings.revised_opacity = true;
+    const DensityReport r = densify_and_prune(s.run, settings, 1.0, false);
+    EXPECT_EQ(r.split, 1u) << "a locked row stays";
+    EXPECT_EQ(r.cloned, 0u);
+    int found[2] = {};
+    for (std::size_t i = 0; i < s.model.count; ++i) {
+        if (s.model.at(kOpacityLogits, i) == 0.7f || s.model.mean(i).x == 0) continue;  // no child
+        const int child = s.model.mean(i).x < 0.3f ? 0 : 1;
+        for (int axis = 0; axis < 3; ++axis) {
+            EXPECT_NEAR(s.model.at(kMeans + axis, i), kMean[child][axis], 1e-6);
+            EXPECT_NEAR(s.model.at(kLogScales + axis, i), kLogScale[axis], 1e-6);
+        }
+        EXPECT_NEAR(s.model.at(kOpacityLogits, i), -0.40166378532848623, 1e-6);
+        ++found[child];
+    }
+    EXPECT_EQ(found[0] + found[1], 2);
+}
+
 TrainingSettings settings_of(StrategyKind kind) {
     TrainingSettings s = defaults_of(kind);
     const TrainingSettings busy = testing::busy_settings();

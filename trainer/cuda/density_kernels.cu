@@ -161,7 +161,8 @@ void list_rows(ListRowsParams p) {
     for (std::uint32_t child = 0; child < 2; ++child)
         add_row(p, place + child, row, child == 0 ? Origin::first_child : Origin::second_child,
                 later_id(new_id, child),
-                split_mean(mean, log_scale, quat, row, p.plan.seed, p.plan.step, child));
+                child_mean(p.in.rules.long_axis, mean, log_scale, quat, row, p.plan.seed,
+                           p.plan.step, child));
 }
 
 struct MortonParams {
@@ -266,26 +267,18 @@ struct ChildrenParams {
     ModelView model;
     NewRows rows;
     std::uint32_t count;
-    float shrink;
-    bool revised;
+    DensityRules rules;
 };
-GS_KERNEL(kThreads, 4)
+GS_KERNEL(kThreads, 2)  // logarithms in double precision
 void place_children(ChildrenParams p) {
     const std::uint32_t row = thread_index();
     if (row >= p.count) return;
-    const Origin origin = p.rows.origin[row];
-    if (p.revised && origin != Origin::kept) {
-        float& logit =
-            p.model.values[static_cast<std::size_t>(kOpacityLogits) * p.model.stride + row];
-        logit = revised_logit(logit);
-    }
-    if (!is_child(origin)) return;
-    for (int axis = 0; axis < 3; ++axis) {
-        p.model.values[static_cast<std::size_t>(kMeans + axis) * p.model.stride + row] =
-            p.rows.mean[3 * static_cast<std::size_t>(row) + axis];
-        p.model.values[static_cast<std::size_t>(kLogScales + axis) * p.model.stride + row] -=
-            p.shrink;
-    }
+    const float* mean = p.rows.mean + 3 * static_cast<std::size_t>(row);
+    become(
+        [&](int plane) -> float& {
+            return p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row];
+        },
+        p.rows.origin[row], {mean[0], mean[1], mean[2]}, p.rules);
 }
 
 struct ShareParams {
@@ -380,9 +373,9 @@ void launch_store_moments(const Stream& stream, const ModelView& model, std::uin
            MoveParams{model, {}, count, cleared, first, planes, const_cast<float*>(scratch)});
 }
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
-                           std::uint32_t count, float shrink, bool revised) {
+                           std::uint32_t count, const DensityRules& rules) {
     launch(stream, "place_children", grid_for(count, kThreads), place_children,
-           ChildrenParams{model, rows, count, shrink, revised});
+           ChildrenParams{model, rows, count, rules});
 }
 void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,
                          const std::uint32_t* tags, std::uint32_t count,

@@ -75,10 +75,9 @@ void launch_gather_moments(const Stream& stream, const ModelView& model, const N
                            std::uint32_t count, int first, int planes, float* scratch);
 void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count,
                           std::uint32_t cleared, int first, int planes, const float* scratch);
-/// Children of a split: where they lie, and smaller. `revised`: opacities of all that share what
-/// was one's.
+/// become() of trainer/density/density_rules.h for every row.
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,
-                           std::uint32_t count, float shrink, bool revised);
+                           std::uint32_t count, const DensityRules& rules);
 /// Opacity, size and place of each row that `shares` (RoundRows::share) says shares a place with
 /// others: share_place() of trainer/density/relocation_rules.h. `tags`: the rows' own.
 void launch_share_places(const Stream& stream, const ModelView& model, const std::uint8_t* shares,

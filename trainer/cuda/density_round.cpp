@@ -51,7 +51,7 @@ class Round {
     void move(std::size_t rows);
     void place_children(std::size_t rows) {
         launch_place_children(stream_, run_.view(false), sorted_, static_cast<std::uint32_t>(rows),
-                              std::log(kSplitShrink), rules_.revised_opacity);
+                              rules_);
     }
     /// Who goes where by plan_relocation(). After decide(), by relocation_rules().
     RelocationPlan plan(const TrainingSettings& settings, std::size_t limit) const;

@@ -28,11 +28,10 @@ Fate fate_of_row(const GaussianModel& model, const DensityStatistics& statistics
                    rules, may_grow);
 }
 
-/// A point drawn from the Gaussian of `row`.
-Vec3f sample(const GaussianModel& model, std::size_t row, std::uint64_t seed, std::uint64_t step,
-             std::uint64_t child) {
-    return split_mean(
-        model.mean(row),
+Vec3f mean_of_child(const GaussianModel& model, bool long_axis, std::size_t row, std::uint64_t seed,
+                    std::uint64_t step, std::uint64_t child) {
+    return child_mean(
+        long_axis, model.mean(row),
         {model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)},
         {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row),
          model.at(kQuats + 3, row)},
@@ -67,10 +66,13 @@ std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& st
 }
 
 RoundRows collect(const GaussianModel& model, const RowIdentity& identity,
-                  const std::vector<Fate>& fates, std::uint64_t seed, std::uint64_t step,
-                  DensityReport& report) {
+                  const std::vector<Fate>& fates, bool long_axis, std::uint64_t seed,
+                  std::uint64_t step, DensityReport& report) {
     RoundRows rows;
     std::uint32_t born = 0;
+    const auto child = [&](std::size_t row, std::uint64_t which) {
+        return mean_of_child(model, long_axis, row, seed, step, which);
+    };
     const auto new_id = [&] { return later_id(identity.book.next, born++); };
     for (std::size_t row = 0; row < model.count; ++row) {
         switch (fates[row]) {
@@ -87,26 +89,18 @@ RoundRows collect(const GaussianModel& model, const RowIdentity& identity,
                 break;
             case Fate::split:
                 ++report.split;
-                rows.add(row, Origin::first_child, sample(model, row, seed, step, 0), new_id());
-                rows.add(row, Origin::second_child, sample(model, row, seed, step, 1), new_id());
+                rows.add(row, Origin::first_child, child(row, 0), new_id());
+                rows.add(row, Origin::second_child, child(row, 1), new_id());
                 break;
         }
     }
     return rows;
 }
 
-/// Children of splits lie where they were drawn, and are smaller.
-void place_children(GaussianModel& model, const RoundRows& rows, bool revised_opacity) {
-    const float shrink = std::log(kSplitShrink);
+void place_rows(GaussianModel& model, const RoundRows& rows, const DensityRules& rules) {
     parallel_for(rows.source.size(), 4096, [&](std::size_t i) {
-        const Origin origin = rows.origin[i];
-        if (revised_opacity && origin != Origin::kept)
-            model.at(kOpacityLogits, i) = revised_logit(model.at(kOpacityLogits, i));
-        if (!is_child(origin)) return;
-        model.at(kMeans, i) = rows.mean[i].x;
-        model.at(kMeans + 1, i) = rows.mean[i].y;
-        model.at(kMeans + 2, i) = rows.mean[i].z;
-        for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) -= shrink;
+        become([&](int plane) -> float& { return model.at(plane, i); }, rows.origin[i],
+               rows.mean[i], rules);
     });
 }
 
@@ -136,6 +130,7 @@ DensityRules density_rules(const TrainingSettings& settings, double extent, bool
             settings.prune_screen_px,
             prune_large,
             settings.revised_opacity,
+            settings.long_axis,
             crop.has_value(),
             crop.value_or(ClipBox{}).lo,
             crop.value_or(ClipBox{}).hi};
@@ -162,20 +157,20 @@ DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& setti
     const auto seed = static_cast<std::uint64_t>(settings.seed);
     std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
     std::vector<Fate> fates = decide(model, arrays.statistics, identity, rules, limit, report);
-    RoundRows rows = collect(model, identity, fates, seed, steps, report);
+    RoundRows rows = collect(model, identity, fates, rules.long_axis, seed, steps, report);
     if (const std::size_t room = reserve_rows(arrays, rows.source.size(), limit, save_reserve);
         room < rows.source.size()) {
         limit = room;
         report = {};
         report.out_of_memory = true;
         fates = decide(model, arrays.statistics, identity, rules, limit, report);
-        rows = collect(model, identity, fates, seed, steps, report);
+        rows = collect(model, identity, fates, rules.long_axis, seed, steps, report);
     }
     // A round never leaves an empty model: whatever made everything faint is not helped by that.
     if (!rows.source.empty()) {
         rows = in_morton_order(rows);
         rearrange(arrays, rows);
-        place_children(model, rows, rules.revised_opacity);
+        place_rows(model, rows, rules);
         identity.book.give(report.cloned + 2 * report.split, steps);
     } else {
         report = {};

@@ -5,7 +5,6 @@
 // section 5, with the constants of the authors' code.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

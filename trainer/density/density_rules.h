@@ -1,6 +1,6 @@
 // The decisions of density control for one Gaussian, on host and device: what becomes of it, and
-// where the children of a split lie. density.cpp and cuda/density.cu apply them to all. Source:
-// Kerbl et al. 2023, section 5.
+// where the children of a split lie. density.cpp and cuda/density_kernels.cu apply them to all.
+// Source: Kerbl et al. 2023, section 5.
 #pragma once
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "base/vec.h"
 #include "renderer/math/project.h"
+#include "renderer/scene/gaussian_model.h"
 
 namespace gs {
 
@@ -35,7 +36,8 @@ GS_HD inline std::uint32_t rows_of(Fate fate) {
 struct DensityRules {
     double prune_opacity, densify_gradient, clone_scale, prune_scale, prune_screen_px;
     bool prune_large;
-    bool revised_opacity;  ///< of clones and children: revised_logit()
+    bool revised_opacity;  ///< of clones and drawn children: revised_logit()
+    bool long_axis;        ///< what grows is split along its longest axis: kAlongAxis
     bool cropped;          ///< what lies outside the box goes
     Vec3f crop_lo, crop_hi;
 };
@@ -61,7 +63,7 @@ GS_HD inline Fate fate_of(const DensityRow& row, const DensityRules& rules, bool
     const double scale = static_cast<double>(math::exp(row.largest_log_scale));
     const double gradient = static_cast<double>(density_pull(row.gradient_sum, row.views));
     if (may_grow && gradient >= rules.densify_gradient) {
-        if (scale <= rules.clone_scale) return Fate::clone;
+        if (!rules.long_axis && scale <= rules.clone_scale) return Fate::clone;
         return rules.prune_large && scale / static_cast<double>(kSplitShrink) > rules.prune_scale
                    ? Fate::remove
                    : Fate::split;
@@ -80,6 +82,17 @@ GS_HD inline float revised_logit(float logit) {
     return static_cast<float>(math::log(opacity / ((1.0 + through) * through)));
 }
 
+/// Children along the longest axis, in their parent's terms: how far from its mean, their size
+/// along the axis and across it, their opacity. As in LichtFeld Studio's MRNF: half of the parent's
+/// mass, and half of its variance along the axis.
+struct AlongAxis {
+    float place = 0.5f, along = 0.5f, across = 0.85f, opacity = 0.6f;
+};
+inline constexpr AlongAxis kAlongAxis;
+GS_HD inline int longest_axis(Vec3f size) {
+    return size.x >= size.y && size.x >= size.z ? 0 : size.y >= size.z ? 1 : 2;
+}
+
 GS_HD inline float standard_normal(std::uint64_t seed, std::uint64_t stream,
                                    std::uint64_t counter) {
     const double u =
@@ -88,20 +101,50 @@ GS_HD inline float standard_normal(std::uint64_t seed, std::uint64_t stream,
     return static_cast<float>(math::sqrt(-2.0 * math::log(u)) * ::cos(6.283185307179586 * v));
 }
 
-/// A point drawn from the Gaussian of `row`: child 0 or 1 of a split after `step` steps.
-GS_HD inline Vec3f split_mean(Vec3f mean, Vec3f log_scale, Quatd q, std::uint64_t row,
-                              std::uint64_t seed, std::uint64_t step, std::uint64_t child) {
+/// Where child 0 or 1 of the Gaussian of `row` lies after `step` steps: at a point drawn from it,
+/// or on one side of its longest axis.
+GS_HD inline Vec3f child_mean(bool long_axis, Vec3f mean, Vec3f log_scale, Quatd q,
+                              std::uint64_t row, std::uint64_t seed, std::uint64_t step,
+                              std::uint64_t child) {
     const float scales[3] = {log_scale.x, log_scale.y, log_scale.z};
     double d[3];
-    for (std::uint64_t axis = 0; axis < 3; ++axis)
-        d[axis] = static_cast<double>(standard_normal(seed, step, (row * 2 + child) * 4 + axis)) *
-                  math::exp(static_cast<double>(scales[axis]));
+    for (int axis = 0; axis < 3; ++axis) {
+        const std::uint64_t draw = (row * 2 + child) * 4 + static_cast<std::uint64_t>(axis);
+        const float side = child == 0 ? kAlongAxis.place : -kAlongAxis.place;
+        const float place = !long_axis                        ? standard_normal(seed, step, draw)
+                            : axis == longest_axis(log_scale) ? side
+                                                              : 0.0f;
+        d[axis] = static_cast<double>(place) * math::exp(static_cast<double>(scales[axis]));
+    }
     const double length = math::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
     const Mat3d rotation =
         math::unit_quat_to_rotation(Quatd{q.w / length, q.x / length, q.y / length, q.z / length});
     const Vec3d offset = rotation * Vec3d{d[0], d[1], d[2]};
     return {static_cast<float>(mean.x + offset.x), static_cast<float>(mean.y + offset.y),
             static_cast<float>(mean.z + offset.z)};
+}
+
+/// What a row becomes in a round. `value(plane)`: of its source, to be changed; `mean`: where it
+/// was put.
+template <class Values>
+GS_HD void become(const Values& value, Origin origin, Vec3f mean, const DensityRules& rules) {
+    if (origin == Origin::kept) return;
+    float& logit = value(kOpacityLogits);
+    if (rules.long_axis)  // o / (1 - o) of the share of it that is left
+        logit = math::log(kAlongAxis.opacity / (1 - kAlongAxis.opacity + math::exp(-logit)));
+    else if (rules.revised_opacity)
+        logit = revised_logit(logit);
+    if (!is_child(origin)) return;
+    const int longest =
+        longest_axis({value(kLogScales), value(kLogScales + 1), value(kLogScales + 2)});
+    const float means[3] = {mean.x, mean.y, mean.z};
+    for (int axis = 0; axis < 3; ++axis) {
+        const float size = !rules.long_axis  ? 1 / kSplitShrink
+                           : axis == longest ? kAlongAxis.along
+                                             : kAlongAxis.across;
+        value(kMeans + axis) = means[axis];
+        value(kLogScales + axis) += math::log(size);
+    }
 }
 
 }  // namespace gs

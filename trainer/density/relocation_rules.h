@@ -70,7 +70,7 @@ GS_HD void share_place(const Values& value, std::uint8_t share, std::uint32_t id
     if ((share & kNewcomer) != 0 && rules.spread > 0) {
         const float wider = static_cast<float>(math::log(rules.spread));
         const Vec3f mean =
-            split_mean({value(kMeans), value(kMeans + 1), value(kMeans + 2)},
+            child_mean(false, {value(kMeans), value(kMeans + 1), value(kMeans + 2)},
                        {value(kLogScales) + wider, value(kLogScales + 1) + wider,
                         value(kLogScales + 2) + wider},
                        {value(kQuats), value(kQuats + 1), value(kQuats + 2), value(kQuats + 3)}, id,

@@ -38,6 +38,7 @@
     COUNT(max_gaussians, 5e6, "Density control", "most Gaussians at the start and after growth", "Gaussians", kOwn, 1, 2e9, kLog | kLive) \
     CHOICE(strategy, StrategyKind, adc, "Density control", "how Gaussians are added and removed", kOwn, kStrategies) \
     TOGGLE(revised_opacity, false, "Density control", "cloned and split Gaussians get the opacity that keeps the picture's brightness", kRevised, kLive) \
+    TOGGLE(long_axis, false, "Density control", "Gaussians that grow are split in two along their longest axis, smaller and fainter, and none is cloned", kLichtFeld, kLive) \
     NUMBER(relocate_spread, 0, "Density control", "mcmc: spread of moved and added Gaussians around the shared position, in standard deviations; 0 = none, as published", "", kOwn, 0, 10, kLive) \
     TOGGLE(relocate_by_pull, false, "Density control", "mcmc: draw positions by opacity times gradient, not by opacity only (as published)", kOwn, kLive) \
     NUMBER(init_opacity, 0.1, "Start", "opacity of the first Gaussians", "", kAuthors, 0.001, 0.999, 0) \

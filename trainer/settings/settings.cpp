@@ -17,7 +17,8 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kPaper = "3DGS as published: its code never applies it",
                      *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS",
                      *kUt = "3DGUT", *kAbs = "AbsGS, gsplat", *kMcmc = "3DGS-MCMC",
-                     *kSplatAd = "SplatAD", *kRevised = "Rota Bulò et al. 2024";
+                     *kSplatAd = "SplatAD", *kRevised = "Rota Bulò et al. 2024",
+                     *kLichtFeld = "LichtFeld Studio";
 
 constexpr SettingChoice kStrategies[] = {{"adc", "clone, split and prune by gradients"},
                                          {"mcmc", "relocate, and grow up to max_gaussians"},
@@ -168,7 +169,7 @@ TrainingSettings defaults_of(StrategyKind strategy) {
         s.stretch_limit = 10;
     } else if (strategy == StrategyKind::budget) {
         s.max_gaussians = 1e6;
-        s.revised_opacity = true;
+        s.revised_opacity = s.long_axis = true;
     }
     return s;
 }

@@ -18,6 +18,7 @@ struct RoundCase {
     double most;  ///< Gaussians the run may have
     bool large, locks, faint;
     bool revised = false;  ///< opacities of clones and children
+    bool long_axis = false;
 };
 constexpr RoundCase kRounds[] = {
     {"one Gaussian", 1, 5000, false, false, false},
@@ -28,6 +29,7 @@ constexpr RoundCase kRounds[] = {
     {"900 Gaussians, some locked", 900, 5000, true, true, false},
     {"all too faint", 50, 1000, false, false, true},
     {"400 Gaussians, opacities revised", 400, 5000, true, true, false, true},
+    {"400 Gaussians, along the longest axis", 400, 450, true, true, false, true, true},
 };
 struct RelocationCase {
     const char* name;
@@ -101,7 +103,8 @@ CheckRow check_round(const Backend& backend, const RoundCase& c) {
     for (std::size_t i = 0; c.faint && i < c.count; ++i) start.model.at(kOpacityLogits, i) = -9;
     return check_beside_cpu(backend, start, [&](TrainingBackend& training) {
         TrainingSettings settings = settings_for(c.most);
-        settings.revised_opacity = c.revised ? 1 : 0;
+        settings.revised_opacity = c.revised;
+        settings.long_axis = c.long_axis;
         const DensityReport r = training.densify_and_prune(settings, 1.0, c.large);
         return fmt::format("{} cloned, {} split, {} pruned of {} wanted", r.cloned, r.split,
                            r.pruned, r.wanted);
