@@ -24,7 +24,7 @@ struct JobsTest : ::testing::Test {
     void start_counting(JobLabel label) {
         jobs.start_slices(
             std::move(label),
-            [this, n = 0](const Shown&, const Progress& progress) mutable {
+            [n = 0](const Shown&, const Progress& progress) mutable {
                 progress("counting", static_cast<std::size_t>(++n), 3);
                 return n < 3 ? Slice::worked : Slice::ended;
             },

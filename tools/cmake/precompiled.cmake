@@ -14,7 +14,7 @@ function(gs_precompile kind)
     set(kind interface)
   endif()
   if(NOT kind STREQUAL computing AND GAUSSCOPE_SANITIZE)
-    set(optimise -Og)
+    set(optimise $<IF:$<CXX_COMPILER_ID:Clang>,-O0,-Og>)
   elseif(kind STREQUAL test)
     set(optimise -O0 -D_GLIBCXX_ASSERTIONS)
   elseif(kind STREQUAL command)
@@ -31,7 +31,7 @@ function(gs_precompile kind)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${header}.cpp CONTENT "")
     add_library(${header} STATIC ${CMAKE_BINARY_DIR}/${header}.cpp)
     target_link_libraries(${header} PRIVATE gs_options fmt::fmt)
-    target_compile_options(${header} PRIVATE -fpch-preprocess ${optimise})
+    target_compile_options(${header} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${optimise})
     target_precompile_headers(${header} PRIVATE
       <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque>
       <filesystem> <functional> <future> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
@@ -49,7 +49,7 @@ function(gs_precompile kind)
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${optimise}>)
     if(GAUSSCOPE_PRECOMPILE)
       # GCC 12 takes what it has from a precompiled header for our own code, and warns of what std::string does inside.
-      target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess
+      target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fpch-preprocess
         -Wno-array-bounds -Wno-stringop-overread -Wno-stringop-overflow -Wno-restrict>)
       target_precompile_headers(${target} REUSE_FROM ${header})
     endif()

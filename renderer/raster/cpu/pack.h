@@ -61,7 +61,7 @@ inline Pack min(Pack a, Pack b) { return select(a < b, a, b); }
 inline Pack max(Pack a, Pack b) { return select(a > b, a, b); }
 // clang-format on
 
-#if HWY_TARGET == HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128
 inline Pack sqrt(Pack x) {
     for (int i = 0; i < kPack; ++i) x.v[i] = __builtin_sqrtf(x.v[i]);
     return x;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 namespace gs::emulator {
@@ -33,10 +34,13 @@ template <class Params>
 void launch(cudaStream_t stream, const char* name, unsigned blocks, unsigned threads,
             void (*kernel)(Params), const Params& params) {
     Params fields = params;
-#ifndef __clang__  // cannot clear what the stack left between fields, which may look like a pointer
+    // What the stack left between fields may look like a pointer; Clang cannot clear it.
+#ifdef __clang__
+    if constexpr (std::has_unique_object_representations_v<Params>)
+#else
     __builtin_clear_padding(&fields);
-    check_parameters(name, &fields, sizeof fields);
 #endif
+        check_parameters(name, &fields, sizeof fields);
     const auto* const bytes = reinterpret_cast<const std::byte*>(&fields);
     launch(stream, name, blocks, threads, [kernel, params] { kernel(params); },
            {reinterpret_cast<const void*>(kernel), {bytes, bytes + sizeof fields}});

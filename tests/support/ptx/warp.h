@@ -93,7 +93,9 @@ template <class D, class F, class... S>
 inline void map_lanes(Warp& warp, Slot to, F f, const S*... from) {
     D* d = warp.values<D>(to);
     if (warp.active == kAll) {
+#ifndef __clang__
 #pragma GCC ivdep
+#endif
         for (int lane = 0; lane < kLanes; ++lane) d[lane] = f(from[lane]...);
     } else {
         for_lanes(warp.active, [&](int lane) { d[lane] = f(from[lane]...); });
