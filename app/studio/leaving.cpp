@@ -35,11 +35,9 @@ Result<void> Leaving::begin(EngineJob job, bool of_script) {
     state_.asks_to_leave.reset();
     saving_ = 0;
     if (of_script) return go();
-    std::vector<std::string> writing;
-    for (const Activity& activity : state_.activities)
-        if (activity.name == "film" || activity.name == "export") writing.push_back(activity.what);
-    return writing.empty() ? ask_of_scene()
-                           : question(LeaveQuestion::Of::writing, std::move(writing));
+    if (auto writing = state_.being_written(!job_); !writing.empty())
+        return question(LeaveQuestion::Of::writing, std::move(writing));
+    return ask_of_scene();
 }
 
 Result<void> Leaving::ask_of_scene() {

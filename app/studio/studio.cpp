@@ -176,7 +176,8 @@ Result<void> Studio::quit(QuitAnswer answer) {
 }
 
 Result<void> leave_scene(StudioState& state, EngineJob job) {
-    if (!state.would_lose() && !state.training.unsaved) return send(state, std::move(job));
+    if (!state.would_lose() && !state.training.unsaved && state.being_written(false).empty())
+        return send(state, std::move(job));
     return ask(state, [job = std::move(job)](Studio& s) { return s.leave(job); });
 }
 

@@ -129,6 +129,15 @@ std::optional<std::size_t> photo_to_follow(const DriveState& drive,
     return first;
 }
 
+std::vector<std::string> StudioState::being_written(bool quits) const {
+    constexpr std::string_view kFiles[] = {"export", "bundle", "poses", "time lapse"};
+    std::vector<std::string> out;
+    for (const Activity& a : activities)
+        if (a.name == "film" || (quits && std::ranges::find(kFiles, a.name) != std::end(kFiles)))
+            out.push_back(a.what);
+    return out;
+}
+
 bool StudioState::drop_old_notices() {
     const auto now = std::chrono::steady_clock::now();
     return std::erase_if(notices, [&](const TimedNotice& n) {

@@ -93,6 +93,8 @@ struct StudioState : Published {
     void end_import();
     /// Whether edited or fixed splats are unsaved.
     bool would_lose() const { return selection && selection->unsaved; }
+    /// What is written that would stop: films with their scene, files only with the program.
+    std::vector<std::string> being_written(bool quits) const;
     /// The row of the inspected pixel's list that is marked.
     std::optional<std::uint64_t> inspected_row() const {
         if (!inspection || !inspection->pixel || marked_entry.of != inspection->pixel) return {};
@@ -114,7 +116,7 @@ struct StudioState : Published {
 void complain(StudioState& state, const std::string& text);
 /// Gives the engine a job; an error when it cannot take one.
 Result<void> send(StudioState& state, EngineJob job);
-/// Gives the engine a job that replaces the scene; asks first if unsaved splats would be lost
+/// Gives the engine a job that replaces the scene; asks first if something would be lost or stopped
 /// (app/studio/studio.h).
 Result<void> leave_scene(StudioState& state, EngineJob job);
 /// Queues an action for the window side, after this frame.

@@ -128,7 +128,7 @@ struct TrainingStatus {
 /// Asked before something would be lost by quitting, closing or opening another scene.
 struct LeaveQuestion {
     enum class Of {
-        writing,     ///< a film or an export, which would stop
+        writing,     ///< a film, or an export, that would stop
         splats,      ///< edited, and in no file
         edited_run,  ///< its checkpoint is from before the edits
         unsaved_run  ///< it could not be saved in its folder
