@@ -16,6 +16,7 @@ namespace gs {
 
 inline constexpr float kResetOpacity = 0.01f;
 inline constexpr float kSplitShrink = 1.6f;  ///< 0.8 x the number of children
+inline constexpr float kLogSplitShrink = 0.47000366f;
 
 enum class Fate : std::uint8_t { keep, clone, split, remove };
 /// What a row of the next model is to its source. `original`: kept, with a copy beside it.
@@ -82,11 +83,12 @@ GS_HD inline float revised_logit(float logit) {
     return static_cast<float>(math::log(opacity / ((1.0 + through) * through)));
 }
 
-/// Children along the longest axis, in their parent's terms: how far from its mean, their size
-/// along the axis and across it, their opacity. As in LichtFeld Studio's MRNF: half of the parent's
-/// mass, and half of its variance along the axis.
+/// Children along the longest axis, in their parent's terms: 0.5 of its size from its mean, 0.5 of
+/// its size along the axis and 0.85 across it, 0.6 of its opacity. As in LichtFeld Studio's MRNF:
+/// half of the parent's mass, and half of its variance along the axis.
 struct AlongAxis {
-    float place = 0.5f, along = 0.5f, across = 0.85f, opacity = 0.6f;
+    float place = 0.5f, log_along = -0.69314718f, log_across = -0.16251893f;
+    double opacity = 0.6;
 };
 inline constexpr AlongAxis kAlongAxis;
 GS_HD inline int longest_axis(Vec3f size) {
@@ -131,7 +133,9 @@ GS_HD void become(const Values& value, Origin origin, Vec3f mean, const DensityR
     if (origin == Origin::kept) return;
     float& logit = value(kOpacityLogits);
     if (rules.long_axis)  // o / (1 - o) of the share of it that is left
-        logit = math::log(kAlongAxis.opacity / (1 - kAlongAxis.opacity + math::exp(-logit)));
+        logit = static_cast<float>(
+            math::log(kAlongAxis.opacity /
+                      (1 - kAlongAxis.opacity + math::exp(-static_cast<double>(logit)))));
     else if (rules.revised_opacity)
         logit = revised_logit(logit);
     if (!is_child(origin)) return;
@@ -139,11 +143,11 @@ GS_HD void become(const Values& value, Origin origin, Vec3f mean, const DensityR
         longest_axis({value(kLogScales), value(kLogScales + 1), value(kLogScales + 2)});
     const float means[3] = {mean.x, mean.y, mean.z};
     for (int axis = 0; axis < 3; ++axis) {
-        const float size = !rules.long_axis  ? 1 / kSplitShrink
-                           : axis == longest ? kAlongAxis.along
-                                             : kAlongAxis.across;
+        const float log_size = !rules.long_axis  ? -kLogSplitShrink
+                               : axis == longest ? kAlongAxis.log_along
+                                                 : kAlongAxis.log_across;
         value(kMeans + axis) = means[axis];
-        value(kLogScales + axis) += math::log(size);
+        value(kLogScales + axis) += log_size;
     }
 }
 
