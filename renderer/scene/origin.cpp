@@ -92,7 +92,7 @@ void set_origin(GaussianModel& model, Vec3d origin) {
 }
 
 std::string text_of_origin(Vec3d origin) {
-    return fmt::format("({}, {}, {})", origin.x, origin.y, origin.z);
+    return fmt::format("({}, {}, {})", origin.x + 0.0, origin.y + 0.0, origin.z + 0.0);  // no "-0"
 }
 
 }  // namespace gs
