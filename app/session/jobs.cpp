@@ -129,7 +129,8 @@ std::vector<Activity> Jobs::activities() const {
         const auto& [what, share] = job->newest();
         if (job->orphan || what.empty()) continue;
         const double part = job->part_seconds();
-        out.push_back({job->label.name, what, share, job->seconds()});
+        const JobLabel& label = job->label;
+        out.push_back({label.name, what, share, job->seconds(), label.writes, label.of_scene});
         if (share > 0 && share < 1 && (job->slice || part > kPace))
             out.back().what += ", " + format_duration(part * (1 - share) / share) + " left";
     }

@@ -31,6 +31,7 @@ struct JobLabel {
     std::string what{};
     std::uint64_t command = 0;   ///< done when the job is; 0: none
     bool of_scene = false;       ///< ends with the scene of its start
+    bool writes = false;         ///< files that somebody asked for
     bool like_training = false;  ///< its slices earn the pictures' credit and never wait for it
 };
 

@@ -130,11 +130,9 @@ std::optional<std::size_t> photo_to_follow(const DriveState& drive,
 }
 
 std::vector<std::string> StudioState::being_written(bool quits) const {
-    constexpr std::string_view kFiles[] = {"export", "bundle", "poses", "time lapse"};
     std::vector<std::string> out;
     for (const Activity& a : activities)
-        if (a.name == "film" || (quits && std::ranges::find(kFiles, a.name) != std::end(kFiles)))
-            out.push_back(a.what);
+        if (a.writes && (quits || a.of_scene)) out.push_back(a.what);
     return out;
 }
 

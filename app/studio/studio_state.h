@@ -93,7 +93,7 @@ struct StudioState : Published {
     void end_import();
     /// Whether edited or fixed splats are unsaved.
     bool would_lose() const { return selection && selection->unsaved; }
-    /// What is written that would stop: films with their scene, files only with the program.
+    /// What is written that would stop with the scene, or with the program.
     std::vector<std::string> being_written(bool quits) const;
     /// The row of the inspected pixel's list that is marked.
     std::optional<std::uint64_t> inspected_row() const {

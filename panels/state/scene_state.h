@@ -18,6 +18,7 @@ struct Activity {
     std::string what;  ///< "examining splats"
     double share = 0;  ///< 0..1
     double seconds = 0;
+    bool writes = false, of_scene = false;  ///< files; it stops with the scene
 };
 
 /// A message shown until it is dismissed: an error, or the result of a command.

@@ -115,8 +115,8 @@ TEST_F(Leaves, EditsOfARunAreAskedAbout) {
 
 TEST_F(Leaves, AFilmIsAskedAboutBeforeTheEdits) {
     ASSERT_NO_FATAL_FAILURE(edit_a_run());
-    h.state.activities = {{"film", "filming a.mp4: 1 of 9 pictures"},
-                          {"export", "writing a.ply"}};  // continues without its scene
+    h.state.activities = {{"film", "filming a.mp4: 1 of 9 pictures", 0, 0, true, true},
+                          {"export", "writing a.ply", 0, 0, true}};  // continues without its scene
     ASSERT_TRUE(leaving.begin(jobs::close(), false));
     EXPECT_EQ(h.state.asks_to_leave->lines,
               std::vector<std::string>{"filming a.mp4: 1 of 9 pictures"});

@@ -64,7 +64,7 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
     const std::string path = given.path;
     auto request = std::make_shared<BundleRequest>(std::move(given));
     ctx_.jobs.start<std::uint64_t>(
-        {"bundle", "packing " + path, command},
+        {.name = "bundle", .what = "packing " + path, .command = command, .writes = true},
         [request, scene](const Progress& progress) -> Result<std::uint64_t> {
             const Span span(Stage::export_splats);
             GS_TRY_VOID(write_parts(*request, *scene, progress));

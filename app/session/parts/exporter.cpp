@@ -32,7 +32,7 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
     const std::uint64_t command = ctx_.events.command;
     const TrainedThrough trained = ctx_.scene ? ctx_.scene->trained_through() : TrainedThrough();
     ctx_.jobs.start<SplatNotes>(
-        {"export", "writing " + path, command},
+        {.name = "export", .what = "writing " + path, .command = command, .writes = true},
         [model, path, trained](const Progress& progress) -> Result<SplatNotes> {
             const Span span(Stage::export_splats);
             SplatWriteOptions options;
@@ -68,7 +68,7 @@ void Exporter::poses(const std::string& folder, CameraFormat format) {
     const std::uint64_t command = ctx_.events.command;
     const std::size_t count = cameras.size();
     ctx_.jobs.start<std::vector<std::string>>(
-        {"poses", "writing " + folder, command},
+        {.name = "poses", .what = "writing " + folder, .command = command, .writes = true},
         [capture, cameras = std::move(cameras), folder, format](const Progress&) {
             return write_cameras(folder, format, *capture, cameras);
         },
@@ -87,7 +87,7 @@ void Exporter::time_lapse(const std::string& path, const std::string& view, doub
     VideoOptions options;
     options.fps = fps;
     ctx_.jobs.start<LapseVideo>(
-        {"time lapse", "writing " + path, command},
+        {.name = "time lapse", .what = "writing " + path, .command = command, .writes = true},
         [views = lapse_views(*ctx_.scene), view, path, options](const Progress& progress) {
             return write_lapse_video(views, view, path, options, progress);
         },

@@ -54,7 +54,7 @@ void FilmRender::start(FilmRequest request) {
     const std::string what = "filming " + fs::path(path_).filename().string();
     film->request = std::move(request);
     ctx_.jobs.start_slices(
-        {kFilmJob, what, ctx_.events.command, true},
+        {kFilmJob, what, ctx_.events.command, /*of_scene=*/true, /*writes=*/true},
         [this, film, what](const Shown& shown, const Progress& progress) {
             auto did = make_next(shown, *film);
             const std::size_t count = film->request.poses.size();
