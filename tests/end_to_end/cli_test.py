@@ -251,7 +251,7 @@ class Files(Case):
         whole = self.expect(0, "info", run / "point_cloud.ply", "--json").json["gaussians"]
         done = self.expect(0, "convert", run, self.folder / "half.ply", "--simplify", "50%", "--json")
         self.assertIn("merged from", done.out)
-        self.assertEqual(done.json["gaussians"], round(whole / 2))
+        self.assertEqual(done.json["gaussians"], (whole + 1) // 2)
         self.assertEqual(done.json["simplified"]["from_gaussians"], whole)
         self.assertEqual(done.json["simplified"]["views_of"], str(self.capture))
         done = self.expect(0, "convert", run / "point_cloud.ply", self.folder / "10.ply", "--simplify", 10, "--simplify-from", self.capture,
