@@ -14,7 +14,8 @@ namespace gs {
 bool Trainer::State::control_density(StepReport& report) {
     const Strategy& strategy = strategy_of(settings);
     const RunFacts facts{steps(), at_start};
-    const RoundPlan plan = strategy.after_step(settings, facts);
+    RoundPlan plan = strategy.after_step(settings, facts);
+    plan.settings.prune_screen_px /= divisor;  // what it went by
     if (!plan.any() && !filter_due(false)) return false;
     const Span span(Stage::density, steps());
     if (plan.kind != RoundPlan::Kind::none) {

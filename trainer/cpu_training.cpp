@@ -348,7 +348,6 @@ GaussianModel CpuTraining::model() const {
 }
 
 std::vector<MemoryUse> CpuTraining::memory() const {
-    const std::uint64_t photos = photo_bytes(*capture_);
     return {{"parameters", row_bytes(run_, "parameters")},
             {"Adam moments", row_bytes(run_, "Adam moments") + adam_.bytes()},
             {"gradients of a batch", batch_.bytes()},
@@ -357,9 +356,7 @@ std::vector<MemoryUse> CpuTraining::memory() const {
             {"exposure and colour", run_.appearance.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},
             {"view state", view_state_->bytes()},
-            {"pictures", picture_bytes(picture_) + gradients_.color.values.capacity_bytes()},
-            {"photos", photos},
-            {"points", capture_->points.capacity() * sizeof(SparsePoint)}};
+            {"pictures", picture_bytes(picture_) + gradients_.color.values.capacity_bytes()}};
 }
 
 }  // namespace

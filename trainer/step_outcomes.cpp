@@ -7,7 +7,9 @@
 #include "base/hash.h"
 #include "base/log.h"
 #include "base/record/scope.h"
+#include "renderer/io/captures/shrunk_capture.h"
 #include "trainer/loss/metrics.h"
+#include "trainer/settings/schedule.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {
@@ -41,7 +43,8 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     if (outcome.motion)
         pose_gradients.push_back(
             {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
-    record_counts(outcome.counters, capture->views[outcome.view_index].camera);
+    record_counts(outcome.counters, shrunk_camera(capture->views[outcome.view_index].camera,
+                                                  photo_divisor(settings, outcome.step - 1, side)));
     const bool sound = std::isfinite(outcome.terms.loss);
     if ((!sound || outcome.poisoned > 0) && !warned_poison) {
         warned_poison = true;

@@ -14,6 +14,7 @@
 #include "base/record/scope.h"
 #include "base/rng.h"
 #include "base/try.h"
+#include "renderer/io/captures/shrunk_capture.h"
 #include "renderer/scene/crop.h"
 #include "renderer/scene/lost_views.h"
 #include "renderer/scene/near_plane.h"
@@ -69,6 +70,10 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
       lidar(capture->path, capture->origin),
       drawn(trainable_views(*capture)) {
     const std::vector<std::uint8_t> blind = blind_lost_views(*capture);
+    for (const std::size_t v : drawn) {
+        const Camera& c = capture->views[v].camera;
+        side = std::min({side, c.width, c.height});
+    }
     std::vector<std::size_t> used = scored_views(*capture);
     used.insert(used.end(), drawn.begin(), drawn.end());
     for (std::size_t v = 0; v < blind.size(); ++v)
@@ -147,8 +152,28 @@ Result<void> Trainer::State::begin() {
     pose_gradients.clear();
     expected_from = kNothingExpected;
     at_start = arrays.identity.book.first_given();
-    backend->start(capture, std::move(arrays));
+    start(std::move(arrays));
     return {};
+}
+
+void Trainer::State::start(RunArrays arrays) {
+    backend->start(capture, std::move(arrays));
+    photos = capture;
+    divisor = 1;
+}
+
+void Trainer::State::choose_photos() {
+    const int wanted = photo_divisor(settings, steps(), side);
+    if (wanted == divisor) return;
+    std::shared_ptr<const Capture> resized =
+        wanted == 1 ? capture : shrunk_capture(*capture, wanted);
+    backend->change_photos(*resized);
+    photos = std::move(resized);
+    divisor = wanted;
+    if (wanted == 1)
+        log_info("step {}: photos in full size from now on", steps() + 1);
+    else
+        log_info("step {}: photos of 1/{} of their width and height", steps() + 1, wanted);
 }
 
 /// A device reports a step's results one to three steps later, and not always equally late. So
@@ -160,7 +185,7 @@ void Trainer::State::refine_poses() {
     for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
          pose_gradients.pop_front()) {
         const PoseGradient& g = pose_gradients.front();
-        if (static_cast<double>(g.step) > settings.pose_from)
+        if (static_cast<double>(g.step) > std::max(settings.pose_from, settings.coarse_until))
             (void)poses.step(g.view, g.motion, g.residual, prior, pose_forgets(settings, g.step));
     }
     if (!sampler.began_epoch(batch_of(settings))) return;
@@ -193,21 +218,21 @@ bool Trainer::State::restore_poses(const PoseState& from) {
 /// the same pixels again.
 std::vector<LentPhoto> Trainer::State::photos_of_step() {
     std::vector<LentPhoto> out;
-    if (!capture->source) return out;
+    if (!photos->source) return out;
     const std::uint64_t at = sampler.drawn(), epoch = sampler.epoch();
     if (at < expected_from || at + epoch > expected_from + 2 * epoch) {
         Sampler ahead = sampler;
         std::vector<std::size_t> order;
         for (std::uint64_t i = 0; i < 2 * epoch; ++i)
-            order.push_back(capture->views[ahead.next()].number);
-        capture->source->expect(std::move(order));
+            order.push_back(photos->views[ahead.next()].number);
+        photos->source->expect(std::move(order));
         expected_from = at;
     }
     Sampler ahead = sampler;
     const std::uint32_t batch = batch_of(settings);
     for (std::uint32_t i = 0; i < batch; ++i)
-        out.push_back(lend_photo(capture->views[ahead.next()]));
-    capture->source->pass(batch);
+        out.push_back(lend_photo(photos->views[ahead.next()]));
+    photos->source->pass(batch);
     return out;
 }
 
@@ -216,8 +241,8 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.step = steps();
     plan.part = part;
     plan.view_index = sampler.next();
-    plan.view = &capture->views[plan.view_index];
-    plan.camera = poses.camera(*capture, plan.view_index);
+    plan.view = &photos->views[plan.view_index];
+    plan.camera = poses.camera(*photos, plan.view_index);
     plan.options = options();
     plan.options.depth = false;
     plan.options.motion = !poses.empty();
@@ -275,6 +300,7 @@ StepReport Trainer::step(StepRecord* record) {
     State& s = *state_;
     const Clock::time_point start = Clock::now();
     const Span span(Stage::iteration, s.steps() + 1);
+    s.choose_photos();
     const std::vector<LentPhoto> photos = s.photos_of_step();
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
     s.refine_poses();
@@ -408,7 +434,7 @@ std::uint64_t snapshot_bytes(const TrainingBackend& of) {
 bool Trainer::State::restore(TrainingSnapshot from) {
     const std::uint64_t steps_then = from.steps();
     at_start = from.arrays.identity.book.first_given();
-    backend->start(capture, std::move(from.arrays));
+    start(std::move(from.arrays));
     settings = from.settings;
     extent = from.extent;
     if (const auto own = static_cast<double>(scene_extent_of(*capture));
@@ -427,9 +453,13 @@ void Trainer::restore(const TrainingSnapshot& snapshot) {
 }
 
 std::vector<MemoryUse> Trainer::memory() const {
-    std::vector<MemoryUse> out = state_->backend->memory();
-    if (!state_->lidar.empty()) out.push_back({"sweeps", state_->lidar.bytes()});
-    out.push_back({"evaluation", picture_bytes(state_->evaluated)});
+    const State& s = *state_;
+    std::vector<MemoryUse> out = s.backend->memory();
+    out.push_back({"photos", photo_bytes(*s.capture)});
+    if (s.divisor > 1) out.push_back({"smaller photos", photo_bytes(*s.photos)});
+    out.push_back({"points", s.capture->points.capacity() * sizeof(SparsePoint)});
+    if (!s.lidar.empty()) out.push_back({"sweeps", s.lidar.bytes()});
+    out.push_back({"evaluation", picture_bytes(s.evaluated)});
     return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <deque>
+#include <limits>
 #include <memory>
 #include <span>
 #include <utility>
@@ -20,6 +21,10 @@ struct Trainer::State {
     std::shared_ptr<const Capture> capture;
     TrainingSettings settings;
     std::unique_ptr<TrainingBackend> backend;
+    /// Whose photos are trained on now: `capture`, or the same with smaller ones.
+    std::shared_ptr<const Capture> photos;
+    int divisor = 1;                             ///< of their sizes
+    int side = std::numeric_limits<int>::max();  ///< the smallest of the capture's photos, pixels
     /// The Gaussians it starts from; null: it starts from the points, or the first step is done.
     std::shared_ptr<const GaussianModel> first;
     // The run: this and the backend's arrays go into a checkpoint.
@@ -56,6 +61,10 @@ struct Trainer::State {
     std::uint64_t steps() const { return backend->steps(); }
     int sh_degree() const;
     RenderOptions options() const;
+    /// Gives the backend the run, and photos in full size.
+    void start(RunArrays arrays);
+    /// Brings `photos` to the size that the next step is to have. Throws std::bad_alloc.
+    void choose_photos();
     StepPlan next_plan(BatchPart part);
     /// Whether steps take beams. Where they were asked for and none can be had, that is reported
     /// once.

@@ -66,6 +66,8 @@ class TrainingBackend {
     virtual ~TrainingBackend() = default;
     /// Takes over a new or resumed run; discards the run it had before.
     virtual void start(std::shared_ptr<const Capture> capture, RunArrays arrays) = 0;
+    /// The views of plans are these from now on: the capture's, with photos of another size.
+    virtual void change_photos(const Capture& /*resized*/) {}
     /// Carries out one view of a step and returns the oldest outcome that it has not returned yet:
     /// of this view on the CPU, of one to three before it on a device that works behind; each once,
     /// in order, except the last ones of a run. The last view of a batch steps the model by the

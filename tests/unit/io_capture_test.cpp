@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/shrunk_capture.h"
 #include "tests/unit/io_files.h"
 
 namespace gs::test {
@@ -156,6 +157,58 @@ TEST(Capture, DownscaleDividesIntrinsicsExactly) {
     EXPECT_NEAR(limited->views[0].camera.fx, 30.0 * 20 / 50, 1e-12);
     options.downscale = -1;
     EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::usage);
+}
+
+// As if it had been loaded in that size; what a run does not train on has no pixels.
+TEST(Capture, ShrunkIsAsLoadedSmaller) {
+    const TempFolder folder;
+    ColmapFiles files;
+    files.width = 50;
+    files.height = 31;
+    files.names = {"a.png", "b.png", "c.png"};
+    files.write(folder);
+    files.write_photos(folder);
+    Image8 mask = constant(50, 31, {255});
+    mask.bytes[7 * 50 + 11] = 0;
+    put_png(folder / "masks/b.png", mask);
+    CaptureOptions options = no_split();
+    const auto full = load_capture(folder.path(), options);
+    ASSERT_TRUE(full) << full.error().text();
+    options.downscale = 3;
+    const auto loaded = load_capture(folder.path(), options);
+    ASSERT_TRUE(loaded) << loaded.error().text();
+    Capture split = *full;
+    split.views[2].test = true;
+    for (const bool streamed : {false, true}) {
+        Capture from = split;
+        if (streamed) {
+            options.downscale = 1;
+            options.photo_memory = 1;
+            auto stream = load_capture(folder.path(), options);
+            ASSERT_TRUE(stream) << stream.error().text();
+            ASSERT_TRUE(stream->source) << "it fits";
+            from = *stream;
+        }
+        const auto shrunk = shrunk_capture(from, 3);
+        ASSERT_EQ(shrunk->views.size(), 3u);
+        for (std::size_t v = 0; v < 3; ++v) {
+            const View &view = shrunk->views[v], &as = loaded->views[v];
+            SCOPED_TRACE(view.name);
+            EXPECT_EQ(view.camera.width, as.camera.width);
+            EXPECT_EQ(view.photo.width, as.photo.width);
+            EXPECT_EQ(view.photo.height, as.photo.height);
+            EXPECT_EQ(view.camera.fx, as.camera.fx);
+            EXPECT_EQ(view.camera.cy, as.camera.cy);
+            if (view.test) {
+                EXPECT_TRUE(view.photo.bytes.empty());
+                continue;
+            }
+            const LentPhoto lent = lend_photo(view);
+            EXPECT_EQ(lent.photo().bytes, as.photo.bytes);
+            EXPECT_EQ(lent.mask().bytes, as.mask.bytes);
+            EXPECT_EQ(std::ranges::count(lent.mask().bytes, 0), v == 1 ? 1 : 0);
+        }
+    }
 }
 
 TEST(Capture, AutomaticDownscaleLimitsTheLongestSide) {

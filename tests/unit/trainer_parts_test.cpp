@@ -119,6 +119,26 @@ TEST(Schedule, MeansDecayExponentially) {
     EXPECT_FALSE(opacity_reset_due(s, 15000));
 }
 
+TEST(Schedule, PhotosGrowToFullSizeAtRounds) {
+    TrainingSettings s;
+    s.densify_every = 100;
+    EXPECT_EQ(photo_divisor(s, 0, 1000), 1);
+    s.coarse_until = 450;
+    const auto changes = [&](int side) {
+        std::string out;
+        for (std::uint64_t step = 0, before = 0; step < 1000; ++step) {
+            const auto divisor = static_cast<std::uint64_t>(photo_divisor(s, step, side));
+            if (divisor != before) out += fmt::format("{}:{} ", step, divisor);
+            before = divisor;
+        }
+        return out;
+    };
+    EXPECT_EQ(changes(256), "0:4 300:2 500:1 ");
+    EXPECT_EQ(changes(255), "0:2 500:1 ") << "63 pixels of a quarter are too few";
+    EXPECT_EQ(changes(127), "0:1 ");
+    EXPECT_EQ(scaled_to_steps(s, 3000).coarse_until, 50) << "a tenth of 450, in tens";
+}
+
 TEST(Sampler, EveryEpochShowsEveryView) {
     const std::vector<std::size_t> views{3, 5, 8, 13, 21};
     Sampler sampler(views, 7);

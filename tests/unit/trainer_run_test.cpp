@@ -12,6 +12,7 @@
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
 #include "trainer/density/init.h"
+#include "trainer/step_record.h"
 #include "trainer/trainer.h"
 
 namespace gs {
@@ -39,6 +40,17 @@ struct Unreadable : PhotoSource {
     std::uint64_t bytes() const override { return 0; }
     bool fails = true;
     std::shared_ptr<PhotoPixels> pixels = std::make_shared<PhotoPixels>();
+};
+
+struct FromAnother : PhotoSource {
+    std::shared_ptr<const PhotoPixels> read(std::size_t number) override {
+        return std::make_shared<PhotoPixels>(
+            PhotoPixels{from->views[number].photo, from->views[number].mask});
+    }
+    void expect(std::vector<std::size_t>) override {}
+    void pass(std::size_t) override {}
+    std::uint64_t bytes() const override { return 0; }
+    std::shared_ptr<const Capture> from;
 };
 
 class TrainerRun : public ::testing::Test {
@@ -89,6 +101,52 @@ TEST_F(TrainerRun, ResumesWithTheSameBits) {
             EXPECT_EQ((*second)->step().loss, losses[static_cast<std::size_t>(i)]) << i;
         EXPECT_TRUE(same_bits((*second)->model(), straight->model()));
     }
+}
+
+// A quarter of their size until step 10, half until 20: resumed or undone across both changes,
+// and from photos that are read when they are needed, the run has the same bits.
+TEST_F(TrainerRun, PhotosGrowOnTheWay) {
+    const auto capture = small_capture(256, 264);
+    TrainingSettings settings = busy_settings();
+    settings.coarse_until = 20;
+    const auto straight = make(capture, settings);
+    std::vector<double> losses;
+    std::vector<std::shared_ptr<const TrainingSnapshot>> snapshots;
+    for (int i = 0; i < 24; ++i) {
+        snapshots.push_back(straight->snapshot());
+        StepRecord record;
+        losses.push_back(straight->step(&record).loss);
+        const int divisor = i < 10 ? 4 : i < 20 ? 2 : 1;
+        EXPECT_EQ(record.plan.camera.width, 256 / divisor) << i;
+        EXPECT_EQ(record.plan.view->photo.height, 264 / divisor) << i;
+    }
+    const GaussianModel model = straight->model();
+    for (const std::size_t from : {3u, 9u, 10u, 15u, 21u}) {
+        SCOPED_TRACE(from);
+        const auto first = make(capture, settings);
+        for (std::size_t i = 0; i < from; ++i) first->step();
+        const fs::path path = folder_ / "run.ckpt";
+        ASSERT_TRUE(first->save_checkpoint(path));
+        const auto second = Trainer::resume(path, capture, make_cpu_training());
+        ASSERT_TRUE(second) << second.error().text();
+        for (std::size_t i = from; i < 24; ++i) EXPECT_EQ((*second)->step().loss, losses[i]) << i;
+        EXPECT_TRUE(same_bits((*second)->model(), model));
+        straight->restore(*snapshots[from]);
+        for (std::size_t i = from; i < 24; ++i) EXPECT_EQ(straight->step().loss, losses[i]) << i;
+        EXPECT_TRUE(same_bits(straight->model(), model));
+    }
+    const auto read = std::make_shared<Capture>(*capture);
+    const auto source = std::make_shared<FromAnother>();
+    source->from = capture;
+    read->source = source;
+    for (std::size_t v = 0; v < read->views.size(); ++v) {
+        read->views[v].photo.bytes.clear();
+        read->views[v].source = source;
+        read->views[v].number = v;
+    }
+    const auto streamed = make(read, settings);
+    for (const double loss : losses) EXPECT_EQ(streamed->step().loss, loss);
+    EXPECT_TRUE(same_bits(streamed->model(), model));
 }
 
 TEST_F(TrainerRun, ThreadCountChangesNothing) {

@@ -43,10 +43,18 @@ class CudaTraining final : public TrainingBackend {
         capture_ = std::move(capture);
         engine_->start(*capture_, std::move(arrays));
     }
+    void change_photos(const Capture& resized) override {
+        wait();
+        engine_->change_photos(resized);
+    }
     StepOutcome step(const StepPlan& plan) override {
         use_device();
         engine_->run(plan);
-        return engine_->take_outcome().value_or(StepOutcome{});
+        std::deque<StepOutcome>& known = engine_->outcomes();
+        if (known.empty()) return {};
+        const StepOutcome oldest = known.front();
+        known.pop_front();
+        return oldest;
     }
     DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                     bool prune_large) override {
@@ -94,7 +102,7 @@ class CudaTraining final : public TrainingBackend {
     GaussianModel model() const override;
     std::vector<StepOutcome> pending_outcomes() const override {
         wait();
-        return engine_->pending_outcomes();
+        return {engine_->outcomes().begin(), engine_->outcomes().end()};
     }
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override {
         wait();
@@ -153,12 +161,9 @@ GaussianModel CudaTraining::model() const {
 }
 
 std::vector<MemoryUse> CudaTraining::memory() const {
-    const std::uint64_t photos = photo_bytes(*capture_);
     std::vector<MemoryUse> out = engine_->memory();
     out.push_back({"view state", view_state_->bytes(), true, view_state_->high_water()});
     for (MemoryUse& use : out) use.device = true;
-    out.push_back({"photos", photos});
-    out.push_back({"points", capture_->points.capacity() * sizeof(SparsePoint)});
     return out;
 }
 

@@ -77,13 +77,19 @@ void StepEngine::start(const Capture& capture, RunArrays arrays) {
         run_.looks().neighbours.upload(neighbours, stream_);
         stream_.synchronize();
     }
-    photos_.upload(capture, stream_);
+    change_photos(capture);
     feed_.start(table_rows_);
-    capacities_.start(capture.views.size(), run_.count());
-    bounds_valid_ = waited_ = false;
+    bounds_valid_ = false;
     flights_.clear();
     known_.clear();
     send_tables();
+}
+
+void StepEngine::change_photos(const Capture& resized) {
+    graphs_.clear();
+    photos_.upload(resized, stream_);
+    capacities_.start(resized.views.size(), run_.count());
+    waited_ = false;
 }
 
 void StepEngine::run(const StepPlan& plan) {
@@ -98,13 +104,6 @@ void StepEngine::run(const StepPlan& plan) {
     if (!waited_) drain();
     waited_ = true;
     collect();
-}
-
-std::optional<StepOutcome> StepEngine::take_outcome() {
-    if (known_.empty()) return std::nullopt;
-    const StepOutcome out = known_.front();
-    known_.pop_front();
-    return out;
 }
 
 void StepEngine::drain() {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <deque>
-#include <optional>
 
 #include "renderer/raster/cuda/pipeline.h"
 #include "trainer/cuda/appearance.h"
@@ -29,14 +28,14 @@ class StepEngine {
     StepEngine(const StepEngine&) = delete;
     StepEngine& operator=(const StepEngine&) = delete;
     void start(const Capture& capture, RunArrays arrays);
+    /// All steps are done. Plans are of these views from now on.
+    void change_photos(const Capture& resized);
 
     /// Enqueues a step. While kMostInFlight are under way the oldest is waited for; so is the first
     /// of a run.
     void run(const StepPlan& plan);
-    /// The oldest outcome that was not taken yet.
-    std::optional<StepOutcome> take_outcome();
-    /// All of these, oldest first, without taking them. After drain().
-    std::vector<StepOutcome> pending_outcomes() const { return {known_.begin(), known_.end()}; }
+    /// Of steps that are done, oldest first: whoever reports them takes them out.
+    std::deque<StepOutcome>& outcomes() { return known_; }
     /// Waits until every step is done, the ones that did not fit included; what reads the model
     /// then sees it as it is.
     void drain();

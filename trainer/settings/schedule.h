@@ -29,6 +29,19 @@ inline std::uint32_t batch_of(const TrainingSettings& s) {
     return static_cast<std::uint32_t>(std::max(1.0, s.batch));
 }
 
+/// The width and height of photos in step `step` (0-based) are those of the capture over this: 4,
+/// 2 or 1. It changes at multiples of densify_every, where rounds forget what they went by. A
+/// picture of `side` pixels, the smallest of the capture, keeps 64 of them. Source: DashGaussian
+/// (Chen et al. 2025) begins low as well, but takes its steps from the photos' spectra.
+inline int photo_divisor(const TrainingSettings& s, std::uint64_t step, int side) {
+    constexpr int kLeastSide = 64;
+    const auto every = static_cast<std::uint64_t>(std::max(1.0, s.densify_every));
+    const auto round = static_cast<double>(step / every * every);
+    int out = round >= s.coarse_until ? 1 : 2 * round >= s.coarse_until ? 2 : 4;
+    while (out > 1 && side / out < kLeastSide) out /= 2;
+    return out;
+}
+
 /// Rates of step `step` (0-based), of a batch of B photos sqrt(B) times those of one (Grendel-GS:
 /// the mean of B gradients scatters by 1 / sqrt(B), and Adam's step does not shrink with it).
 /// `extent`: scene extent in world units, which positions scale with. Means: lr = exp((1 - u)

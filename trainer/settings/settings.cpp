@@ -18,7 +18,7 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
                      *kMip = "Mip-Splatting", *kPpisp = "PPISP", *kGrendel = "Grendel-GS",
                      *kUt = "3DGUT", *kAbs = "AbsGS, gsplat", *kMcmc = "3DGS-MCMC",
                      *kSplatAd = "SplatAD", *kRevised = "Rota Bulò et al. 2024",
-                     *kLichtFeld = "LichtFeld Studio";
+                     *kLichtFeld = "LichtFeld Studio", *kDash = "DashGaussian";
 
 constexpr SettingChoice kStrategies[] = {{"adc", "clone, split and prune by gradients"},
                                          {"mcmc", "relocate, and grow up to max_gaussians"},
@@ -193,6 +193,7 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     } else {
         settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
     }
+    if (settings.coarse_until > 0) settings.coarse_until = whole(settings.coarse_until * share, 10);
     settings.noise_until = whole(settings.noise_until * share, 10);
     settings.densify_gradient *= 2 - share;
     settings.densify_absgrad *= 2 - share;

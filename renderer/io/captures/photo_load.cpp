@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/try.h"
+#include "renderer/io/captures/shrunk_capture.h"
 #include "renderer/io/captures/undistort.h"
 #include "renderer/io/images/codecs.h"
 
@@ -173,30 +174,6 @@ Result<Image8> read_mask(const fs::path& path, const ViewPlan& plan, bool& resam
     return out;
 }
 
-// A pixel of the smaller mask stays 255 only where all pixels it is made of are: mixed ones hold
-// ignored colour.
-Image8 shrunk_mask(const Image8& mask, double step_x, double step_y, int width, int height) {
-    Image8 out{width, height, 1, {}};
-    out.bytes.assign(out.pixels(), 255);
-    for (int y = 0; y < height; ++y) {
-        const int y0 = static_cast<int>(y * step_y),
-                  y1 = std::min(static_cast<int>(std::ceil((y + 1) * step_y - 1e-9)), mask.height);
-        for (int x = 0; x < width; ++x) {
-            const int x0 = static_cast<int>(x * step_x),
-                      x1 = std::min(static_cast<int>(std::ceil((x + 1) * step_x - 1e-9)),
-                                    mask.width);
-            bool keep = true;
-            for (int my = y0; my < y1 && keep; ++my)
-                keep = std::find(mask.at(x0, my), mask.at(x0, my) + (x1 - x0), 0) ==
-                       mask.at(x0, my) + (x1 - x0);
-            if (!keep)
-                out.bytes[static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
-                          static_cast<std::size_t>(x)] = 0;
-        }
-    }
-    return out;
-}
-
 // 0 where either is.
 Image8 both_masks(Image8 a, const Image8& b) {
     for (std::size_t i = 0; i < a.bytes.size(); ++i) a.bytes[i] = std::min(a.bytes[i], b.bytes[i]);
@@ -266,15 +243,7 @@ Result<ViewPlan> plan_view(const Frame& frame, const ImageSize& photo,
                        "back near the axis");
     }
     plan.factor = factor_for(plan.full, options);
-    plan.scaled = plan.full.scaled_to(shrunk_size(plan.full.width, plan.factor),
-                                      shrunk_size(plan.full.height, plan.factor));
-    // Whole blocks of pixels became one, whatever is left over at the rim.
-    if (lens.model != CameraModel::equirectangular) {
-        plan.scaled.fx = plan.full.fx / plan.factor;
-        plan.scaled.fy = plan.full.fy / plan.factor;
-        plan.scaled.cx = plan.full.cx / plan.factor;
-        plan.scaled.cy = plan.full.cy / plan.factor;
-    }
+    plan.scaled = shrunk_camera(plan.full, plan.factor);
     const int longest = std::max(plan.scaled.width, plan.scaled.height);
     if (options.max_side > 0 && longest > options.max_side) {
         const double scale = static_cast<double>(options.max_side) / longest;
