@@ -29,7 +29,8 @@ TEST_F(Assets, are_built_in) {
     EXPECT_THAT(asset("presets/quick.cfg").text, ::testing::HasSubstr("steps = 3000"));
     EXPECT_EQ(asset("presets/quick.cfg").origin, "built-in presets/quick.cfg");
     EXPECT_THAT(assets_in("presets"),
-                ::testing::ElementsAre("presets/paper.cfg", "presets/quick.cfg"));
+                ::testing::ElementsAre("presets/fast.cfg", "presets/one-minute.cfg",
+                                       "presets/paper.cfg", "presets/quick.cfg"));
     EXPECT_THAT(embedded_assets("no such folder"), ::testing::IsEmpty());
 }
 
@@ -41,7 +42,8 @@ TEST_F(Assets, of_the_user_come_first) {
     EXPECT_THAT(embedded_asset("presets/quick.cfg"), ::testing::HasSubstr("steps = 3000"));
     EXPECT_THAT(
         assets_in("presets"),
-        ::testing::ElementsAre("presets/mine.cfg", "presets/paper.cfg", "presets/quick.cfg"));
+        ::testing::ElementsAre("presets/fast.cfg", "presets/mine.cfg", "presets/one-minute.cfg",
+                               "presets/paper.cfg", "presets/quick.cfg"));
 }
 
 /// Stage maps are read once a program: each of these looks in a process of its own, whose folder

@@ -133,9 +133,9 @@ TEST(Schedule, PhotosGrowToFullSizeAtRounds) {
         }
         return out;
     };
-    EXPECT_EQ(changes(256), "0:4 300:2 500:1 ");
-    EXPECT_EQ(changes(255), "0:2 500:1 ") << "63 pixels of a quarter are too few";
-    EXPECT_EQ(changes(127), "0:1 ");
+    EXPECT_EQ(changes(512), "0:4 300:2 500:1 ");
+    EXPECT_EQ(changes(511), "0:2 500:1 ") << "127 pixels of a quarter are too few";
+    EXPECT_EQ(changes(255), "0:1 ");
     EXPECT_EQ(scaled_to_steps(s, 3000).coarse_until, 50) << "a tenth of 450, in tens";
 }
 

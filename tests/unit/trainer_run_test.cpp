@@ -106,7 +106,7 @@ TEST_F(TrainerRun, ResumesWithTheSameBits) {
 // A quarter of their size until step 10, half until 20: resumed or undone across both changes,
 // and from photos that are read when they are needed, the run has the same bits.
 TEST_F(TrainerRun, PhotosGrowOnTheWay) {
-    const auto capture = small_capture(256, 264);
+    const auto capture = small_capture(512, 516);
     TrainingSettings settings = busy_settings();
     settings.coarse_until = 20;
     const auto straight = make(capture, settings);
@@ -117,8 +117,8 @@ TEST_F(TrainerRun, PhotosGrowOnTheWay) {
         StepRecord record;
         losses.push_back(straight->step(&record).loss);
         const int divisor = i < 10 ? 4 : i < 20 ? 2 : 1;
-        EXPECT_EQ(record.plan.camera.width, 256 / divisor) << i;
-        EXPECT_EQ(record.plan.view->photo.height, 264 / divisor) << i;
+        EXPECT_EQ(record.plan.camera.width, 512 / divisor) << i;
+        EXPECT_EQ(record.plan.view->photo.height, 516 / divisor) << i;
     }
     const GaussianModel model = straight->model();
     for (const std::size_t from : {3u, 9u, 10u, 15u, 21u}) {

@@ -31,10 +31,11 @@ inline std::uint32_t batch_of(const TrainingSettings& s) {
 
 /// The width and height of photos in step `step` (0-based) are those of the capture over this: 4,
 /// 2 or 1. It changes at multiples of densify_every, where rounds forget what they went by. A
-/// picture of `side` pixels, the smallest of the capture, keeps 64 of them. Source: DashGaussian
+/// picture of `side` pixels, the smallest of the capture, keeps 128 of them: smaller ones cost
+/// quality (docs/measurements/2026-11-29-smaller-photos.md). Source: DashGaussian
 /// (Chen et al. 2025) begins low as well, but takes its steps from the photos' spectra.
 inline int photo_divisor(const TrainingSettings& s, std::uint64_t step, int side) {
-    constexpr int kLeastSide = 64;
+    constexpr int kLeastSide = 128;
     const auto every = static_cast<std::uint64_t>(std::max(1.0, s.densify_every));
     const auto round = static_cast<double>(step / every * every);
     int out = round >= s.coarse_until ? 1 : 2 * round >= s.coarse_until ? 2 : 4;
