@@ -185,7 +185,8 @@ void Trainer::State::refine_poses() {
     for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
          pose_gradients.pop_front()) {
         const PoseGradient& g = pose_gradients.front();
-        if (static_cast<double>(g.step) > std::max(settings.pose_from, settings.coarse_until))
+        if (static_cast<double>(g.step) > settings.pose_from &&
+            photo_divisor(settings, g.step - 1, side) == 1)
             (void)poses.step(g.view, g.motion, g.residual, prior, pose_forgets(settings, g.step));
     }
     if (!sampler.began_epoch(batch_of(settings))) return;

@@ -149,6 +149,27 @@ TEST_F(TrainerRun, PhotosGrowOnTheWay) {
     EXPECT_TRUE(same_bits(streamed->model(), model));
 }
 
+TEST_F(TrainerRun, PosesWaitForPhotosOfFullSize) {
+    const auto capture = small_capture(256, 258);
+    TrainingSettings settings = busy_settings();
+    settings.coarse_until = 10;
+    settings.refine_poses = true;
+    settings.pose_from = 0;
+    const auto trainer = make(capture, settings);
+    const auto moved = [&] {
+        double out = 0;
+        for (std::size_t v = 1; v < capture->views.size(); ++v) {
+            const Vec3d by = trainer->camera_of(v).position() - capture->views[v].camera.position();
+            out += dot(by, by);
+        }
+        return out;
+    };
+    for (int i = 0; i < 13; ++i) trainer->step();
+    EXPECT_EQ(moved(), 0);
+    for (int i = 13; i < 24; ++i) trainer->step();
+    EXPECT_GT(moved(), 0);
+}
+
 TEST_F(TrainerRun, ThreadCountChangesNothing) {
     const auto capture = small_capture();
     set_thread_count(1);
