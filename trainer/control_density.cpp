@@ -15,7 +15,7 @@ bool Trainer::State::control_density(StepReport& report) {
     const Strategy& strategy = strategy_of(settings);
     const RunFacts facts{steps(), at_start};
     RoundPlan plan = strategy.after_step(settings, facts);
-    plan.settings.prune_screen_px /= divisor;  // what it went by
+    plan.settings.prune_screen_px /= divisor;  // radii are of the smaller photos
     if (!plan.any() && !filter_due(false)) return false;
     const Span span(Stage::density, steps());
     if (plan.kind != RoundPlan::Kind::none) {

@@ -286,6 +286,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     StepOutcome out;
     out.step = plan.step + 1;
     out.view_index = plan.view_index;
+    out.divisor = plan.divisor;
     out.part = plan.part;
     if (plan.part.first()) {
         const Span span(Stage::adam);

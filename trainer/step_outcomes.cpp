@@ -9,7 +9,6 @@
 #include "base/record/scope.h"
 #include "renderer/io/captures/shrunk_capture.h"
 #include "trainer/loss/metrics.h"
-#include "trainer/settings/schedule.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {
@@ -40,11 +39,11 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     const std::pair place{outcome.step, outcome.part.index};
     if (outcome.step == 0 || place <= newest_outcome) return;
     newest_outcome = place;
-    if (outcome.motion)
+    if (outcome.motion && outcome.divisor == 1)  // poses wait for photos of full size
         pose_gradients.push_back(
             {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
-    record_counts(outcome.counters, shrunk_camera(capture->views[outcome.view_index].camera,
-                                                  photo_divisor(settings, outcome.step - 1, side)));
+    record_counts(outcome.counters,
+                  shrunk_camera(capture->views[outcome.view_index].camera, outcome.divisor));
     const bool sound = std::isfinite(outcome.terms.loss);
     if ((!sound || outcome.poisoned > 0) && !warned_poison) {
         warned_poison = true;
@@ -65,6 +64,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     };
     report.measured_step = outcome.step;
     report.measured_view = outcome.view_index;
+    report.measured_divisor = outcome.divisor;
     report.loss = mean(&MeasuredPhoto::loss);
     report.l1 = mean(&MeasuredPhoto::l1);
     report.ssim = mean(&MeasuredPhoto::ssim);

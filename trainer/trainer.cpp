@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -14,7 +15,6 @@
 #include "base/record/scope.h"
 #include "base/rng.h"
 #include "base/try.h"
-#include "renderer/io/captures/shrunk_capture.h"
 #include "renderer/scene/crop.h"
 #include "renderer/scene/lost_views.h"
 #include "renderer/scene/near_plane.h"
@@ -149,6 +149,10 @@ Result<void> Trainer::State::begin() {
         gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
                         arrays.model.count, filter_cameras(), filter_near(), FilterRows::all,
                         arrays.filter);
+    if (const int divides = photo_divisor(settings, 0, side);
+        divides < photo_divisor(settings, 0, std::numeric_limits<int>::max()))
+        log_info("the smallest photo has {} pixels on a side: coarse_until begins with 1/{}", side,
+                 divides);
     pose_gradients.clear();
     expected_from = kNothingExpected;
     at_start = arrays.identity.book.first_given();
@@ -162,20 +166,6 @@ void Trainer::State::start(RunArrays arrays) {
     divisor = 1;
 }
 
-void Trainer::State::choose_photos() {
-    const int wanted = photo_divisor(settings, steps(), side);
-    if (wanted == divisor) return;
-    std::shared_ptr<const Capture> resized =
-        wanted == 1 ? capture : shrunk_capture(*capture, wanted);
-    backend->change_photos(*resized);
-    photos = std::move(resized);
-    divisor = wanted;
-    if (wanted == 1)
-        log_info("step {}: photos in full size from now on", steps() + 1);
-    else
-        log_info("step {}: photos of 1/{} of their width and height", steps() + 1, wanted);
-}
-
 /// A device reports a step's results one to three steps later, and not always equally late. So
 /// every gradient is taken when three more steps have been planned, on every backend.
 void Trainer::State::refine_poses() {
@@ -185,8 +175,7 @@ void Trainer::State::refine_poses() {
     for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
          pose_gradients.pop_front()) {
         const PoseGradient& g = pose_gradients.front();
-        if (static_cast<double>(g.step) > settings.pose_from &&
-            photo_divisor(settings, g.step - 1, side) == 1)
+        if (static_cast<double>(g.step) > settings.pose_from)
             (void)poses.step(g.view, g.motion, g.residual, prior, pose_forgets(settings, g.step));
     }
     if (!sampler.began_epoch(batch_of(settings))) return;
@@ -198,7 +187,7 @@ PoseState Trainer::State::pose_state() const {
     if (poses.empty()) return {};
     PoseState out{poses.rows(), {pose_gradients.begin(), pose_gradients.end()}};
     for (const StepOutcome& outcome : backend->pending_outcomes())
-        if (outcome.motion)
+        if (outcome.motion && outcome.divisor == 1)
             out.gradients.push_back(
                 {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
     return out;
@@ -215,34 +204,13 @@ bool Trainer::State::restore_poses(const PoseState& from) {
     return poses.restore(from.rows);
 }
 
-/// Read before the step begins: an unreadable photo leaves the run as it was. The backend then gets
-/// the same pixels again.
-std::vector<LentPhoto> Trainer::State::photos_of_step() {
-    std::vector<LentPhoto> out;
-    if (!photos->source) return out;
-    const std::uint64_t at = sampler.drawn(), epoch = sampler.epoch();
-    if (at < expected_from || at + epoch > expected_from + 2 * epoch) {
-        Sampler ahead = sampler;
-        std::vector<std::size_t> order;
-        for (std::uint64_t i = 0; i < 2 * epoch; ++i)
-            order.push_back(photos->views[ahead.next()].number);
-        photos->source->expect(std::move(order));
-        expected_from = at;
-    }
-    Sampler ahead = sampler;
-    const std::uint32_t batch = batch_of(settings);
-    for (std::uint32_t i = 0; i < batch; ++i)
-        out.push_back(lend_photo(photos->views[ahead.next()]));
-    photos->source->pass(batch);
-    return out;
-}
-
 StepPlan Trainer::State::next_plan(BatchPart part) {
     StepPlan plan;
     plan.step = steps();
     plan.part = part;
     plan.view_index = sampler.next();
     plan.view = &photos->views[plan.view_index];
+    plan.divisor = divisor;
     plan.camera = poses.camera(*photos, plan.view_index);
     plan.options = options();
     plan.options.depth = false;

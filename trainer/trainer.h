@@ -38,6 +38,7 @@ struct StepReport {
     /// 0: nothing new is known, and the numbers are NaN. Each step is reported at most once.
     std::uint64_t measured_step = 0;
     std::size_t measured_view = 0;  ///< its view; of a batch the last, which `counters` are of
+    int measured_divisor = 1;       ///< its photo had the capture's size over this
     double loss = kNotMeasured, l1 = kNotMeasured, ssim = kNotMeasured;
     double psnr = kNotMeasured;  ///< of its training view before the step, dB; NaN, too, when that
                                  ///< is masked entirely

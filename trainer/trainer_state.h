@@ -63,7 +63,7 @@ struct Trainer::State {
     RenderOptions options() const;
     /// Gives the backend the run, and photos in full size.
     void start(RunArrays arrays);
-    /// Brings `photos` to the size that the next step is to have. Throws std::bad_alloc.
+    /// Brings `photos` to the size that the next step is to have: full where memory is short.
     void choose_photos();
     StepPlan next_plan(BatchPart part);
     /// Whether steps take beams. Where they were asked for and none can be had, that is reported

@@ -34,7 +34,8 @@ struct StepPlan {
     std::uint64_t step = 0;  ///< steps done before it
     BatchPart part;
     std::size_t view_index = 0;  ///< into Capture::views
-    const View* view = nullptr;  ///< lives as long as the capture
+    const View* view = nullptr;  ///< valid until the next step
+    int divisor = 1;             ///< its photo has the capture's size over this
     Camera camera;               ///< what the photo was taken from, as far as is known by now
     RenderOptions options;       ///< background and SH degree of this step, depth off
     LearningRates rates{};
@@ -51,6 +52,7 @@ struct StepOutcome {
     std::uint64_t step = 0;  ///< steps done with it; 0: none is known yet
     BatchPart part;
     std::size_t view_index = 0;
+    int divisor = 1;  ///< StepPlan::divisor
     LossTerms terms;
     LidarTerms lidar;  ///< where the plan has beams
     RenderCounters counters;

@@ -374,9 +374,11 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
     };
     const auto cap = static_cast<std::uint64_t>(made->max_gaussians);
     const bool device = static_cast<bool>(base_.free_device_bytes);
+    const std::uint64_t photos =
+        f.photo_bytes + (made->coarse_until > 0 ? f.photo_bytes * 5 / 16 : 0);
     const std::uint64_t free = available_host_bytes(),
                         free_there = device ? base_.free_device_bytes() : free,
-                        needed_here = f.photo_bytes + (device ? 0 : plan(cap));
+                        needed_here = photos + (device ? 0 : plan(cap));
     const auto words_of_free = [&](std::uint64_t has, std::uint64_t needed) {
         return bytes(has) + (needed > has ? ": may not be enough" : "");
     };

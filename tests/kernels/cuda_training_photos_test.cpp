@@ -64,7 +64,7 @@ TEST(CudaTrainingPhotos, SentWithTheirStepsGiveTheSameBits) {
 
 // Their size changes while steps are under way.
 TEST(CudaTrainingPhotos, GrowOnTheWayAsOnTheCpu) {
-    const auto here = test::small_capture(256, 258);
+    const auto here = test::small_capture(512, 516);
     const auto elsewhere = without_its_photos(here);
     TrainingSettings settings = test::busy_settings();
     settings.densify_every = 5;
@@ -75,15 +75,15 @@ TEST(CudaTrainingPhotos, GrowOnTheWayAsOnTheCpu) {
     const auto a = test::trainer_on(std::move(of_a), here, settings),
                b = test::trainer_on(std::move(of_b), elsewhere, settings),
                cpu = test::trainer_on(make_cpu_training(), here, settings);
-    std::vector<double> losses, on_device(13, 0.0);
-    for (int step = 0; step < 13; ++step) {
+    std::vector<double> losses, on_device(18, kNotMeasured);
+    for (int step = 0; step < 18; ++step) {
         const StepReport report = a->step();
         if (report.measured_step > 0) on_device.at(report.measured_step - 1) = report.loss;
         b->step();
         losses.push_back(cpu->step().loss);
     }
     EXPECT_TRUE(test::same_arrays(a_runs.arrays(), b_runs.arrays()));
-    for (std::size_t i = 0; i < 10; ++i)
+    for (std::size_t i = 0; i < 14; ++i)
         EXPECT_NEAR(on_device[i], losses[i], 1e-4) << "step " << i + 1;
 }
 

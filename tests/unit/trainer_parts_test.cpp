@@ -134,8 +134,13 @@ TEST(Schedule, PhotosGrowToFullSizeAtRounds) {
         return out;
     };
     EXPECT_EQ(changes(512), "0:4 300:2 500:1 ");
-    EXPECT_EQ(changes(511), "0:2 500:1 ") << "127 pixels of a quarter are too few";
-    EXPECT_EQ(changes(255), "0:1 ");
+    EXPECT_EQ(changes(509), "0:2 500:1 ") << "127 pixels of a quarter are too few";
+    EXPECT_EQ(changes(254), "0:1 ");
+    s.densify_every = 100000;
+    EXPECT_EQ(changes(512), "0:4 225:2 450:1 ") << "no round comes";
+    s.densify_every = 100;
+    s.steps = 600;
+    EXPECT_EQ(changes(512), "0:4 200:2 300:1 ") << "half of the run has full size";
     EXPECT_EQ(scaled_to_steps(s, 3000).coarse_until, 50) << "a tenth of 450, in tens";
 }
 

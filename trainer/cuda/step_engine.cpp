@@ -295,6 +295,7 @@ StepOutcome StepEngine::Flight::outcome(const Reading& reading) const {
     out.step = plan.step + 1;
     out.part = plan.part;
     out.view_index = plan.view_index;
+    out.divisor = plan.divisor;
     out.terms = {reading.result.loss, reading.result.l1, reading.result.mse, reading.result.ssim,
                  static_cast<std::uint64_t>(samples / 3.0)};
     out.counters.gaussians = gaussians;

@@ -28,7 +28,7 @@ class StepEngine {
     StepEngine(const StepEngine&) = delete;
     StepEngine& operator=(const StepEngine&) = delete;
     void start(const Capture& capture, RunArrays arrays);
-    /// All steps are done. Plans are of these views from now on.
+    /// After drain(). Plans are of these views from now on.
     void change_photos(const Capture& resized);
 
     /// Enqueues a step. While kMostInFlight are under way the oldest is waited for; so is the first

@@ -40,6 +40,13 @@ std::optional<std::string> RunAlarms::look_at(const StepReport& report,
         return std::string("the loss is not a number");
     }
     reported_nan_ = false;
+    // Losses of photos of another size cannot be compared.
+    if (std::exchange(divisor_, report.measured_divisor) != report.measured_divisor) {
+        means_.clear();
+        sum_ = 0;
+        summed_ = 0;
+        reported_worse_ = false;
+    }
     return look_at_loss(report.loss, report.step);
 }
 

@@ -30,6 +30,7 @@ class RunAlarms {
     double sum_ = 0;                   // of the losses of the present window
     std::size_t summed_ = 0;           // how many
     std::deque<double> means_;         // of the windows before, the newest last
+    int divisor_ = 1;                  // of the photos they are of
     std::uint64_t quiet_until_ = 0;    // an opacity reset raises the loss, as it should
     double best_psnr_ = kNotMeasured;  // dB
     bool reported_nan_ = false, reported_full_ = false, reported_worse_ = false;

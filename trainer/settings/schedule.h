@@ -30,16 +30,20 @@ inline std::uint32_t batch_of(const TrainingSettings& s) {
 }
 
 /// The width and height of photos in step `step` (0-based) are those of the capture over this: 4,
-/// 2 or 1. It changes at multiples of densify_every, where rounds forget what they went by. A
-/// picture of `side` pixels, the smallest of the capture, keeps 128 of them: smaller ones cost
-/// quality (docs/measurements/2026-11-29-smaller-photos.md). Source: DashGaussian
-/// (Chen et al. 2025) begins low as well, but takes its steps from the photos' spectra.
+/// 2 or 1. Full size begins at coarse_until, but at half of the run at the latest; half size at
+/// half of that. Both wait for the next multiple of densify_every if there is one before. A side of
+/// `side` pixels, the smallest of the capture, keeps 128 of them: smaller photos cost quality
+/// (docs/measurements/2026-11-29-smaller-photos.md). Source: DashGaussian (Chen et al. 2025) begins
+/// low as well, but takes its steps from the photos' spectra.
 inline int photo_divisor(const TrainingSettings& s, std::uint64_t step, int side) {
     constexpr int kLeastSide = 128;
-    const auto every = static_cast<std::uint64_t>(std::max(1.0, s.densify_every));
-    const auto round = static_cast<double>(step / every * every);
-    int out = round >= s.coarse_until ? 1 : 2 * round >= s.coarse_until ? 2 : 4;
-    while (out > 1 && side / out < kLeastSide) out /= 2;
+    const double until = std::min(s.coarse_until, s.steps / 2),
+                 every = std::max(1.0, s.densify_every);
+    const auto begun = [&](double at) {
+        return static_cast<double>(step) >= (at < every ? at : std::ceil(at / every) * every);
+    };
+    int out = begun(until) ? 1 : begun(until / 2) ? 2 : 4;
+    while (out > 1 && (2 * side + out) / (2 * out) < kLeastSide) out /= 2;
     return out;
 }
 

@@ -7,6 +7,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "base/seconds.h"
+#include "renderer/io/captures/shrunk_capture.h"
 #include "trainer/settings/strategy.h"
 
 namespace gs {
@@ -313,7 +314,8 @@ void Training::describe(Published& view) const {
         training.train_psnr = last.psnr;
         const Capture& capture = scene->trainer->capture();
         if (last.measured_view < capture.views.size()) {
-            const Camera& camera = capture.views[last.measured_view].camera;
+            const Camera camera =
+                shrunk_camera(capture.views[last.measured_view].camera, last.measured_divisor);
             status.step_cost = {last.counters, camera.width, camera.height,
                                 scene->trainer->render_options().sh_degree};
         }

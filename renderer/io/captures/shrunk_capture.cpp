@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "base/parallel.h"
 #include "renderer/io/images/image_io.h"
@@ -18,13 +20,18 @@ PhotoPixels shrunk(const Image8& photo, const Image8& mask, int factor) {
     return out;
 }
 
+/// A photo that is still held by somebody is not read again.
 class ShrinkingSource final : public PhotoSource {
   public:
-    ShrinkingSource(std::shared_ptr<PhotoSource> from, int factor)
-        : from_(std::move(from)), factor_(factor) {}
+    ShrinkingSource(std::shared_ptr<PhotoSource> from, std::size_t photos, int factor)
+        : from_(std::move(from)), factor_(factor), lent_(photos) {}
     std::shared_ptr<const PhotoPixels> read(std::size_t number) override {
+        const std::scoped_lock lock(mutex_);
+        if (auto held = lent_.at(number).lock()) return held;
         const std::shared_ptr<const PhotoPixels> full = from_->read(number);
-        return std::make_shared<const PhotoPixels>(shrunk(full->photo, full->mask, factor_));
+        auto out = std::make_shared<const PhotoPixels>(shrunk(full->photo, full->mask, factor_));
+        lent_[number] = out;
+        return out;
     }
     void expect(std::vector<std::size_t> numbers) override { from_->expect(std::move(numbers)); }
     void pass(std::size_t count) override { from_->pass(count); }
@@ -33,6 +40,8 @@ class ShrinkingSource final : public PhotoSource {
   private:
     const std::shared_ptr<PhotoSource> from_;
     const int factor_;
+    std::mutex mutex_;
+    std::vector<std::weak_ptr<const PhotoPixels>> lent_;  ///< by number
 };
 
 }  // namespace
@@ -75,7 +84,10 @@ std::shared_ptr<const Capture> shrunk_capture(const Capture& capture, int factor
     out->name = capture.name;
     out->path = capture.path;
     out->origin = capture.origin;
-    if (capture.source) out->source = std::make_shared<ShrinkingSource>(capture.source, factor);
+    std::size_t photos = 0;
+    for (const View& view : capture.views) photos = std::max(photos, view.number + 1);
+    if (capture.source)
+        out->source = std::make_shared<ShrinkingSource>(capture.source, photos, factor);
     out->views.resize(capture.views.size());
     parallel_for(out->views.size(), 1, [&](std::size_t i) {
         const View& from = capture.views[i];

@@ -11,8 +11,8 @@ namespace gs {
 /// than half a block was left at the rim, the picture ends earlier. An equirectangular photo still
 /// shows all directions.
 Camera shrunk_camera(const Camera& camera, int factor);
-/// A mask of width x height pixels, each made of step_x x step_y: 255 where all of those are, as
-/// the others hold colour that is to be ignored.
+/// A mask of width x height pixels, each made of step_x x step_y source pixels: 255 only where none
+/// of those is 0.
 Image8 shrunk_mask(const Image8& mask, double step_x, double step_y, int width, int height);
 /// The same views, photos and masks shrunk by `factor`; of test views the size alone, and no points
 /// or notes. Where the photos do not stay in memory, each is shrunk whenever it is read. Throws
