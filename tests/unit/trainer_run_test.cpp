@@ -110,6 +110,7 @@ TEST_F(TrainerRun, ResumesWithTheSameBits) {
 TEST_F(TrainerRun, PhotosGrowOnTheWay) {
     const auto capture = small_capture(512, 516);
     TrainingSettings settings = busy_settings();
+    settings.steps = 60;
     settings.coarse_until = 20;
     const auto straight = make(capture, settings);
     std::vector<double> losses;
