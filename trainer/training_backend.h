@@ -34,7 +34,7 @@ struct StepPlan {
     std::uint64_t step = 0;  ///< steps done before it
     BatchPart part;
     std::size_t view_index = 0;  ///< into Capture::views
-    const View* view = nullptr;  ///< valid until the next step
+    const View* view = nullptr;  ///< lives until the photos change
     int divisor = 1;             ///< its photo has the capture's size over this
     Camera camera;               ///< what the photo was taken from, as far as is known by now
     RenderOptions options;       ///< background and SH degree of this step, depth off

@@ -5,6 +5,7 @@
 #include "app/cli/train/train.h"
 #include "app/studio/options.h"
 #include "base/format.h"
+#include "renderer/io/captures/capture_io.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -97,7 +98,12 @@ TEST(Import, finds_what_is_there_and_says_what_it_needs) {
     for (const auto& [what, value] : state->forecast) all += what + ": " + value + "\n";
     EXPECT_NE(all.find("9 (7 to train on, 2 to test)"), std::string::npos) << all;
     EXPECT_NE(all.find("up to 80 x 60"), std::string::npos) << all;
-    EXPECT_NE(all.find("Sparse points: 31"), std::string::npos) << all;
+    // How many are made differs by one between compilers.
+    const auto capture = load_capture(tiny_capture(), {});
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_NE(all.find(fmt::format("Sparse points: {}\n", capture->points.size())),
+              std::string::npos)
+        << all;
     EXPECT_NE(all.find("Photos: 169 KiB, plus"), std::string::npos) << all;
     EXPECT_NE(all.find("unknown: nothing trained"), std::string::npos) << all;
     const auto known = import.state({1000, "a run"});  // 1 s a step and megapixel

@@ -304,10 +304,10 @@ RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint6
     needed.isects = isects;
     for (std::size_t v = 0; v < capture.views.size(); ++v) engine.capacities().learn(v, needed);
     engine.graphs().enable(graphs);
-    std::uint64_t told = 0;
+    std::uint64_t reported = 0;
     const auto take = [&] {
         for (const StepOutcome& outcome : engine.outcomes())
-            EXPECT_EQ(outcome.step, 1 + told++ / batch);
+            EXPECT_EQ(outcome.step, 1 + reported++ / batch);
         engine.outcomes().clear();
     };
     for (std::uint64_t view = 0; view < steps * batch; ++view) {
@@ -319,7 +319,7 @@ RunArrays engine_run(const Capture& capture, const RunArrays& arrays, std::uint6
     }
     engine.drain();
     take();
-    EXPECT_EQ(told, steps * batch);
+    EXPECT_EQ(reported, steps * batch);
     if (repeated != nullptr) *repeated = engine.repeated();
     if (recorded != nullptr) *recorded = engine.graphs().size();
     RunArrays out = engine.arrays().download();

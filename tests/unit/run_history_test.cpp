@@ -325,12 +325,13 @@ StepReport report(std::uint64_t step, double loss, std::size_t gaussians = 100) 
 
 /// Steps with `loss` and a little scatter; what was said about them.
 std::vector<std::string> feed(RunAlarms& alarms, std::uint64_t& step, int steps, double loss,
-                              const TrainingSettings& settings) {
+                              const TrainingSettings& settings, int divisor = 1) {
     std::vector<std::string> said;
-    for (int i = 0; i < steps; ++i, ++step)
-        if (auto text = alarms.look_at(
-                report(step, loss * (1 + 0.2 * std::sin(static_cast<double>(step)))), settings))
-            said.push_back(*text);
+    for (int i = 0; i < steps; ++i, ++step) {
+        StepReport of = report(step, loss * (1 + 0.2 * std::sin(static_cast<double>(step))));
+        of.measured_divisor = divisor;
+        if (auto text = alarms.look_at(of, settings)) said.push_back(*text);
+    }
     return said;
 }
 
@@ -343,6 +344,16 @@ TEST(RunAlarms, ALossThatRisesIsToldOnceUntilItIsOver) {
     EXPECT_EQ(feed(alarms, step, 200, 0.2, settings).size(), 1u);
     EXPECT_TRUE(feed(alarms, step, 200, 0.1, settings).empty());
     EXPECT_EQ(feed(alarms, step, 100, 0.3, settings).size(), 1u);
+}
+
+TEST(RunAlarms, LargerPhotosAreNoAlarm) {
+    TrainingSettings settings;
+    settings.opacity_reset_every = 0;
+    RunAlarms alarms(20);
+    std::uint64_t step = 1;
+    EXPECT_TRUE(feed(alarms, step, 500, 0.1, settings, 2).empty());
+    EXPECT_TRUE(feed(alarms, step, 500, 0.2, settings).empty());
+    EXPECT_EQ(feed(alarms, step, 200, 0.4, settings).size(), 1u);
 }
 
 TEST(RunAlarms, AnOpacityResetIsNoAlarm) {

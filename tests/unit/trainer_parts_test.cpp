@@ -141,7 +141,6 @@ TEST(Schedule, PhotosGrowToFullSizeAtRounds) {
     s.densify_every = 100;
     s.steps = 600;
     EXPECT_EQ(changes(512), "0:4 200:2 300:1 ") << "half of the run has full size";
-    EXPECT_EQ(scaled_to_steps(s, 3000).coarse_until, 50) << "a tenth of 450, in tens";
 }
 
 TEST(Sampler, EveryEpochShowsEveryView) {

@@ -30,27 +30,27 @@ std::unique_ptr<Trainer> make(const std::shared_ptr<Capture>& capture,
     return std::move(*trainer);
 }
 
-struct Unreadable : PhotoSource {
+struct PlainSource : PhotoSource {
+    void expect(std::vector<std::size_t>) override {}
+    void pass(std::size_t) override {}
+    std::uint64_t bytes() const override { return 0; }
+};
+
+struct Unreadable : PlainSource {
     std::shared_ptr<const PhotoPixels> read(std::size_t) override {
         if (fails) throw PhotoError("gone");
         return pixels;
     }
-    void expect(std::vector<std::size_t>) override {}
-    void pass(std::size_t) override {}
-    std::uint64_t bytes() const override { return 0; }
     bool fails = true;
     std::shared_ptr<PhotoPixels> pixels = std::make_shared<PhotoPixels>();
 };
 
-struct FromAnother : PhotoSource {
+struct FromAnother : PlainSource {
     std::shared_ptr<const PhotoPixels> read(std::size_t number) override {
         ++reads;
         return std::make_shared<PhotoPixels>(
             PhotoPixels{from->views[number].photo, from->views[number].mask});
     }
-    void expect(std::vector<std::size_t>) override {}
-    void pass(std::size_t) override {}
-    std::uint64_t bytes() const override { return 0; }
     std::shared_ptr<const Capture> from;
     int reads = 0;
 };

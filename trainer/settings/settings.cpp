@@ -193,7 +193,6 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     } else {
         settings.densify_until = std::min(settings.densify_until, whole(steps / 2, 10));
     }
-    if (settings.coarse_until > 0) settings.coarse_until = whole(settings.coarse_until * share, 10);
     settings.noise_until = whole(settings.noise_until * share, 10);
     settings.densify_gradient *= 2 - share;
     settings.densify_absgrad *= 2 - share;
