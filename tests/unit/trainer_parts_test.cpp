@@ -134,6 +134,8 @@ TEST(Schedule, PhotosGrowToFullSizeAtRounds) {
         return out;
     };
     EXPECT_EQ(changes(512), "0:4 300:2 500:1 ");
+    EXPECT_EQ(changes(std::numeric_limits<int>::max()), "0:4 300:2 500:1 ");
+    EXPECT_EQ(changes(510), "0:4 300:2 500:1 ") << "127.5 pixels are rounded";
     EXPECT_EQ(changes(509), "0:2 500:1 ") << "127 pixels of a quarter are too few";
     EXPECT_EQ(changes(254), "0:1 ");
     s.densify_every = 100000;

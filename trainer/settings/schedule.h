@@ -43,7 +43,7 @@ inline int photo_divisor(const TrainingSettings& s, std::uint64_t step, int side
         return static_cast<double>(step) >= (at < every ? at : std::ceil(at / every) * every);
     };
     int out = begun(until) ? 1 : begun(until / 2) ? 2 : 4;
-    while (out > 1 && (2 * side + out) / (2 * out) < kLeastSide) out /= 2;
+    while (out > 1 && 2.0 * side < (2 * kLeastSide - 1) * out) out /= 2;  // rounded: shrunk_size()
     return out;
 }
 
