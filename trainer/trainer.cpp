@@ -151,8 +151,8 @@ Result<void> Trainer::State::begin() {
                         arrays.filter);
     if (const int divides = photo_divisor(settings, 0, side);
         divides < photo_divisor(settings, 0, std::numeric_limits<int>::max()))
-        log_info("the smallest photo has {} pixels on a side: coarse_until begins with 1/{}", side,
-                 divides);
+        log_info("the smallest photo has {} pixels on a side: photos begin {}", side,
+                 divides == 1 ? "in full size" : "at half of their width and height");
     pose_gradients.clear();
     expected_from = kNothingExpected;
     at_start = arrays.identity.book.first_given();
