@@ -402,7 +402,7 @@ Result<Vec3f> parse_color(const std::string& text) {
     float rgb[3];
     for (std::size_t i = 0; i < 3; ++i) {
         GS_TRY(const double value, parse_number(parts[i], "--background"));
-        if (value < 0 || value > 1)
+        if (!(value >= 0 && value <= 1))
             return fail(ErrorKind::usage, "",
                         fmt::format("background component {} is outside 0 .. 1", parts[i]));
         rgb[i] = static_cast<float>(value);

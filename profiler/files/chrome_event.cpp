@@ -151,7 +151,7 @@ SyncType sync_type(std::string_view name) {
 void take_device_property(std::string_view key, const Scalar& value, GpuDeviceEvent& device) {
     const auto is = [&](const char* wanted) { return key == wanted; };
     if (is("name")) device.name = value.text;
-    if (!value.is_number || value.number < 0 || value.number > 1e15) return;
+    if (!value.is_number || !(value.number >= 0 && value.number <= 1e15)) return;
     const auto whole = static_cast<std::uint64_t>(value.number);
     const auto number = static_cast<std::uint32_t>(std::min<std::uint64_t>(whole, ~0u));
     const auto small = static_cast<int>(std::min<std::uint64_t>(whole, 1u << 30));

@@ -262,7 +262,7 @@ TEST_F(Import, ForeignPerfetto) {
 
 // What torch.profiler writes, shortened.
 const char* const kKineto =
-    R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU"}], "traceEvents": [
+    R"json({"schemaVersion": 1, "deviceProperties": [{"id": 0, "name": "GPU", "numSms": NaN}], "traceEvents": [
  {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 100, "tid": 101, "ts": 1700000000000000.125, "dur": 50.5,
   "args": {"External id": 1, "Input Dims": [[1, 2], [3]]}},
  {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 100, "tid": 101, "ts": 1700000000000010.0,
@@ -295,6 +295,7 @@ TEST_F(Import, ChromeJsonOfTorch) {
         EXPECT_EQ(store.processes()[0].pid, 100u);
         ASSERT_EQ(store.processes()[0].devices.size(), 1u);
         EXPECT_EQ(store.processes()[0].devices[0].name, "GPU");
+        EXPECT_EQ(store.processes()[0].devices[0].multiprocessors, 0);
         const TraceTrack& stream = store.tracks()[4];
         EXPECT_EQ(stream.kind, TrackKind::gpu_stream);
         EXPECT_EQ(stream.stream, 7u);
