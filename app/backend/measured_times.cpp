@@ -118,28 +118,4 @@ std::vector<ComparedStage> compare_measured(const MeasuredTimes& times, const Ke
     return out;
 }
 
-std::string measured_table(const std::vector<ComparedStage>& rows) {
-    std::string out, of;
-    const auto error = [](double predicted, double ms) {
-        return fmt::format("{:+.0f} %", 100 * (predicted / ms - 1));
-    };
-    for (const ComparedStage& row : rows) {
-        const std::string title = fmt::format("{}, {}, {}", row.what, row.kind, row.gpu);
-        if (title != of)
-            out += fmt::format(
-                "{}**{}**\n\n| stage | measured ms | predicted blind | | predicted now | | bound "
-                "by |\n"
-                "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
-                of.empty() ? "" : "\n", title);
-        of = title;
-        out += fmt::format(
-            "| {} | {:.3f} | {:.3f} | {} | {} | {} | {} |\n", name_of(row.measured.stage),
-            row.measured.ms, row.measured.blind, error(row.measured.blind, row.measured.ms),
-            row.replaced ? std::string("-") : fmt::format("{:.3f}", row.now),
-            row.replaced ? std::string("kernels replaced") : error(row.now, row.measured.ms),
-            row.replaced ? "" : name_of(row.bound_by));
-    }
-    return out;
-}
-
 }  // namespace gs

@@ -47,7 +47,5 @@ struct ComparedStage {
 std::vector<ComparedStage> compare_measured(const MeasuredTimes& times, const KernelCosts& costs,
                                             const std::vector<GpuDevice>& gpus,
                                             const ModelFit& fit);
-/// The table of docs/model.md, as Markdown.
-std::string measured_table(const std::vector<ComparedStage>& rows);
 
 }  // namespace gs

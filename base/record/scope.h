@@ -27,12 +27,6 @@ class Span {
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
-    /// Replaces the payload, for counts known only at the end.
-    void set_payload(std::uint64_t payload) noexcept {
-        payload_ = payload;
-        flags_ = abi::kHasPayload;
-    }
-
   private:
     Span(StringId name, std::uint64_t payload, std::uint16_t flags) noexcept
         : payload_(payload),

@@ -195,29 +195,4 @@ const ModelFit& published_fit() {
     return kFit;
 }
 
-std::string validation_table(const ModelValidation& validation) {
-    std::string out =
-        "| what | GPU | published | predicted | error | |\n| --- | --- | ---: | ---: | ---: | --- "
-        "|\n";
-    for (const ValidatedTime& v : validation.rows) {
-        const bool ratio = v.row.kind == PublishedKind::ratio;
-        const double error = 100 * (v.predicted / v.row.published - 1);
-        const std::string remark =
-            !v.row.miss.empty() ? "missed: " + v.row.miss
-            : v.most > v.least
-                ? fmt::format("{:.1f} to {:.1f} ms over what it assumes", v.least, v.most)
-                : std::string();
-        out += fmt::format("| {} | {} | {:.3g}{} | {:.3g}{} | {:+.0f} % | {} |\n", v.row.what,
-                           v.row.gpu, v.row.published, ratio ? "" : " ms", v.predicted,
-                           ratio ? "" : " ms", error, remark);
-    }
-    return out +
-           fmt::format(
-               "\nBands (log): memory {:.2f}, with the misses {:.2f}; instructions {:.2f} (its "
-               "one row alone {:.2f});\nlatencies and launches {:.2f}.\n",
-               validation.fit.memory_log_sd, validation.log_sd_with_misses,
-               validation.fit.instruction_log_sd, validation.instruction_rows_log_sd,
-               validation.fit.latency_log_sd);
-}
-
 }  // namespace gs

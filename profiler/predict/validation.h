@@ -58,7 +58,4 @@ ModelValidation validate_model(const std::vector<PublishedTime>& rows,
 /// Built-in validation; computed once.
 const ModelFit& published_fit();
 
-/// The table of docs/model.md, as Markdown.
-std::string validation_table(const ModelValidation& validation);
-
 }  // namespace gs

@@ -25,12 +25,10 @@ GS_HD Vec2<T> profile_box(const RasterRules& rules, Sym2<T> blurred, Vec2<T> exa
 }
 
 /// Tiles [first, end) along one axis. In a picture that repeats sideways `end` may be behind the
-/// last column, by less than all of them: the columns continue from the first one, column_of().
+/// last column, by less than all of them: the columns continue from the first one.
 struct TileRange {
     int first, end;
 };
-/// Which column of `tiles` the place `x` of a range is.
-GS_HD inline int column_of(int x, int tiles) { return x < tiles ? x : x - tiles; }
 struct TileBox {
     TileRange columns, rows;
     GS_HD bool empty() const { return columns.first >= columns.end || rows.first >= rows.end; }

@@ -92,6 +92,31 @@ bool says_the_same(const std::string& a, const std::string& b) {
     return true;
 }
 
+/// The table of docs/model.md, as Markdown.
+std::string measured_table(const std::vector<ComparedStage>& rows) {
+    std::string out, of;
+    const auto error = [](double predicted, double ms) {
+        return fmt::format("{:+.0f} %", 100 * (predicted / ms - 1));
+    };
+    for (const ComparedStage& row : rows) {
+        const std::string title = fmt::format("{}, {}, {}", row.what, row.kind, row.gpu);
+        if (title != of)
+            out += fmt::format(
+                "{}**{}**\n\n| stage | measured ms | predicted blind | | predicted now | | bound "
+                "by |\n"
+                "| --- | ---: | ---: | ---: | ---: | ---: | --- |\n",
+                of.empty() ? "" : "\n", title);
+        of = title;
+        out += fmt::format(
+            "| {} | {:.3f} | {:.3f} | {} | {} | {} | {} |\n", name_of(row.measured.stage),
+            row.measured.ms, row.measured.blind, error(row.measured.blind, row.measured.ms),
+            row.replaced ? std::string("-") : fmt::format("{:.3f}", row.now),
+            row.replaced ? std::string("kernels replaced") : error(row.now, row.measured.ms),
+            row.replaced ? "" : name_of(row.bound_by));
+    }
+    return out;
+}
+
 TEST(MeasuredTimes, ThePageShowsThisTable) {
     const std::string table = measured_table(compared());
     std::istringstream shown(
