@@ -1,10 +1,15 @@
 // What a strategy decides after a step, carried out by the backend.
+#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/log.h"
 #include "base/record/scope.h"
+#include "renderer/device/device_error.h"
+#include "renderer/raster/blend_weights.h"
 #include "renderer/scene/near_plane.h"
 #include "trainer/adam/mip_filter.h"
+#include "trainer/density/run_edit.h"
 #include "trainer/settings/strategy.h"
 #include "trainer/trainer_state.h"
 
@@ -13,7 +18,7 @@ namespace gs {
 /// True: it changed the model.
 bool Trainer::State::control_density(StepReport& report) {
     const Strategy& strategy = strategy_of(settings);
-    const RunFacts facts{steps(), at_start};
+    const RunFacts facts{steps(), at_start, backend->count()};
     RoundPlan plan = strategy.after_step(settings, facts);
     plan.settings.prune_screen_px /= divisor;  // radii are of the smaller photos
     if (!plan.any() && !filter_due(false)) return false;
@@ -38,9 +43,44 @@ bool Trainer::State::control_density(StepReport& report) {
         report.densified = true;
         report.round = std::move(round);
     }
+    if (plan.keep > 0 && backend->count() > plan.keep) {
+        report.round.reduced = reduce_to(plan.keep);
+        report.round.target = plan.keep;
+        report.densified = true;
+    }
     if (plan.reset_opacity) backend->reset_opacity();
     if (filter_due(report.densified)) size_filter(FilterRows::all);
     return true;
+}
+
+std::size_t Trainer::State::reduce_to(std::size_t keep) {
+    constexpr std::size_t kMostPhotos = 200;
+    const RowIdentity identity = backend->identity();
+    if (std::all_of(identity.tags.begin(), identity.tags.end(), locked_tag)) return 0;
+    const std::size_t photos_used = std::min(drawn.size(), kMostPhotos);
+    std::vector<Camera> cameras;
+    for (std::size_t i = 0; i < photos_used; ++i)
+        cameras.push_back(poses.camera(*photos, drawn[i * drawn.size() / photos_used]));
+    const std::size_t before = backend->count();
+    const auto without_memory = [&] {
+        if (!std::exchange(warned_memory, true))
+            log_warning("step {}: no memory to reduce {} Gaussians to {}", steps(), before, keep);
+        return std::size_t{0};
+    };
+    try {
+        const auto weights = blend_weights(backend->rasterizer(), model(), cameras);
+        backend->edit([&](RunArrays& run) {
+            (void)take_rows(run, rows_to_reduce(run.identity, *weights, keep));
+        });
+    } catch (const std::bad_alloc&) {
+        return without_memory();
+    } catch (const DeviceError& error) {
+        if (!error.out_of_memory()) throw;
+        return without_memory();
+    }
+    log_info("step {}: growth has ended; of {} Gaussians, the {} that {} photos see most stay",
+             steps(), before, backend->count(), photos_used);
+    return before - backend->count();
 }
 
 std::vector<Camera> Trainer::State::filter_cameras() const {

@@ -368,13 +368,14 @@ void Trainer::edit(const std::function<void(RunArrays&)>& change) {
 }
 const TrainingBackend& Trainer::backend() const { return *state_->backend; }
 RowIdentity Trainer::identity() const { return backend().identity(); }
-GaussianModel Trainer::model() const {
-    GaussianModel out = backend().model();
-    out.origin = state_->capture->origin;
-    const Buffer<float> filter = backend().filter();
+GaussianModel Trainer::State::model() const {
+    GaussianModel out = backend->model();
+    out.origin = capture->origin;
+    const Buffer<float> filter = backend->filter();
     filter_model(out, filter.span());
     return out;
 }
+GaussianModel Trainer::model() const { return state_->model(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
 Camera Trainer::camera_of(std::size_t view) const {

@@ -80,6 +80,11 @@ struct Trainer::State {
     bool restore_poses(const PoseState& poses);
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);
+    /// Removes the Gaussians that the training photos see least, but for locked ones, until `keep`
+    /// are left. Returns how many went.
+    std::size_t reduce_to(std::size_t keep);
+    /// As it is drawn: filtered where the run has a 3D filter.
+    GaussianModel model() const;
     // The 3D filter (mip_filter.h), in control_density.cpp.
     std::vector<Camera> filter_cameras() const;
     float filter_near() const;

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
 #include "trainer/run/run_folder.h"
+#include "trainer/settings/strategy.h"
 
 namespace gs {
 namespace {
@@ -372,7 +373,7 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
     const auto plan = [&](std::uint64_t gaussians) {
         return plan_memory(gaussians, degree, kIsectsPerGaussian, f.width, f.height).to_train();
     };
-    const auto cap = static_cast<std::uint64_t>(made->max_gaussians);
+    const std::uint64_t cap = peak_gaussians(*made);
     const bool device = static_cast<bool>(base_.free_device_bytes);
     const std::uint64_t photos =
         f.photo_bytes + (made->coarse_until > 0 ? f.photo_bytes * 5 / 16 : 0);

@@ -195,6 +195,10 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     wrapped(theme().warning,
             fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
                         format_count(static_cast<double>(fits))));
+    if (snapshot.settings)  // what growth reaches is this many times the cap
+        for (const SettingRow& row : *snapshot.settings)
+            if (row.name == "overgrow")
+                fits = static_cast<std::uint64_t>(static_cast<double>(fits) / row.value);
     const std::string set =
         fmt::format("Set the cap to {}", format_short(static_cast<double>(fits)));
     if (ImGui::Button(set.c_str()))

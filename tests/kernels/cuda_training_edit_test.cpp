@@ -169,5 +169,54 @@ TEST(CudaTrainingEdit, WithoutMemoryForTheEditTheRunIsAsItWas) {
     EXPECT_TRUE(done);
 }
 
+/// A run that grows to 90 Gaussians and keeps 60 when growth ends after 25 steps.
+TrainingSettings overgrown() {
+    TrainingSettings settings = test::busy_settings();
+    settings.strategy = StrategyKind::budget;
+    settings.steps = 35;
+    settings.densify_every = 5;
+    settings.densify_until = 26;
+    settings.opacity_reset_every = 0;
+    settings.max_gaussians = 60;
+    settings.overgrow = 1.5;
+    return settings;
+}
+
+TEST(CudaTrainingEdit, ABudgetIsReducedToTheSameGaussiansAsOnTheCpu) {
+    const auto capture = test::small_capture(20, 20, 40);
+    const auto before = test::trainer_on(make_cpu_training(), capture, overgrown());
+    while (before->steps_done() < 24) before->step();
+    ASSERT_GT(before->gaussian_count(), 80u);
+    const fs::path file =
+        fs::temp_directory_path() /
+        fmt::format("gausscope_reduced_{}.ckpt", ::testing::UnitTest::GetInstance()->random_seed());
+    ASSERT_TRUE(before->save_checkpoint(file));
+    const auto cpu = std::move(*Trainer::resume(file, capture, make_cpu_training())),
+               device = std::move(*Trainer::resume(file, capture, cuda_training()));
+    std::error_code ignored;
+    fs::remove(file, ignored);
+    EXPECT_EQ(cpu->step().round.reduced, device->step().round.reduced);
+    EXPECT_EQ(cpu->gaussian_count(), 60u);
+    EXPECT_EQ(device->identity().ids(), cpu->identity().ids());
+    EXPECT_LT(test::share_without_twin(cpu->model(), device->model(), 1e-3), 0.02);
+    while (!device->finished()) device->step();
+    EXPECT_EQ(device->gaussian_count(), 60u);
+}
+
+TEST(CudaTrainingEdit, WithoutMemoryForTheReductionItIsTriedAgain) {
+    const auto capture = test::small_capture(20, 20, 40);
+    std::size_t failed = 0;
+    for (std::uint64_t n = 1; n < 20; n += 3) {
+        const auto trainer = test::trainer_on(cuda_training(), capture, overgrown());
+        while (trainer->steps_done() < 24) trainer->step();
+        emulator::fail_device_allocation(n);
+        failed += trainer->step().round.reduced == 0;
+        emulator::fail_device_allocation(0);
+        while (!trainer->finished()) trainer->step();
+        EXPECT_EQ(trainer->gaussian_count(), 60u) << n;
+    }
+    EXPECT_GT(failed, 0u);
+}
+
 }  // namespace
 }  // namespace gs

@@ -356,6 +356,18 @@ TEST(RunAlarms, LargerPhotosAreNoAlarm) {
     EXPECT_EQ(feed(alarms, step, 200, 0.4, settings).size(), 1u);
 }
 
+TEST(RunAlarms, AReductionIsNoAlarm) {
+    TrainingSettings settings;
+    settings.opacity_reset_every = 0;
+    RunAlarms alarms(20);
+    std::uint64_t step = 1;
+    EXPECT_TRUE(feed(alarms, step, 500, 0.1, settings).empty());
+    StepReport reduced = report(step++, 0.2);
+    reduced.round.reduced = 1;
+    EXPECT_FALSE(alarms.look_at(reduced, settings));
+    EXPECT_TRUE(feed(alarms, step, 100, 0.2, settings).empty());
+}
+
 TEST(RunAlarms, AnOpacityResetIsNoAlarm) {
     TrainingSettings settings;
     settings.opacity_reset_every = 600;

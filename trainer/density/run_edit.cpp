@@ -23,6 +23,22 @@ std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIde
     return rows;
 }
 
+std::vector<std::uint32_t> rows_to_reduce(const RowIdentity& identity,
+                                          std::span<const double> weights, std::size_t keep) {
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = 0; row < weights.size(); ++row)
+        if (!locked_tag(identity.tags[row])) rows.push_back(row);
+    const std::size_t excess =
+        std::min(rows.size(), weights.size() - std::min(keep, weights.size()));
+    std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(excess), rows.end(),
+                     [&](std::uint32_t a, std::uint32_t b) {
+                         return weights[a] != weights[b] ? weights[a] < weights[b] : a > b;
+                     });
+    rows.resize(excess);
+    std::sort(rows.begin(), rows.end());
+    return rows;
+}
+
 TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows) {
     const std::size_t before = arrays.model.count, after = before - rows.size();
     CHECK(settled(arrays) && rows.size() < before, "{} of {} rows", rows.size(), before);

@@ -25,6 +25,11 @@ struct TakenRows {
 std::vector<std::uint32_t> rows_to_crop(const GaussianModel& model, const RowIdentity& identity,
                                         const ClipBox& box);
 
+/// Rows whose `weights` are the least and that are not locked, so that `keep` (>= 1) stay, or the
+/// locked ones. Ascending; of two alike the later one goes.
+std::vector<std::uint32_t> rows_to_reduce(const RowIdentity& identity,
+                                          std::span<const double> weights, std::size_t keep);
+
 /// Takes `rows` out (ascending, each once, not all there are); the others keep their order.
 TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows);
 /// Puts them where they were, or behind the last row where there are fewer now. take_rows() and

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "trainer/settings/schedule.h"
+#include "trainer/settings/strategy.h"
 
 namespace gs {
 namespace {
@@ -25,14 +26,14 @@ void RunAlarms::forget() {
 
 std::optional<std::string> RunAlarms::look_at(const StepReport& report,
                                               const TrainingSettings& settings) {
-    if (opacity_reset_due(settings, report.step)) {
+    if (opacity_reset_due(settings, report.step) || report.round.reduced > 0) {
         quiet_until_ = report.step + 3 * window_;
         best_psnr_ = kNotMeasured;
     }
-    const bool full = static_cast<double>(report.gaussians) >= settings.max_gaussians;
+    const std::size_t most = peak_gaussians(settings);
+    const bool full = report.gaussians >= most;
     if (full && !std::exchange(reported_full_, true))
-        return fmt::format("the limit of {:.0f} Gaussians is reached (max_gaussians)",
-                           settings.max_gaussians);
+        return fmt::format("the limit of {} Gaussians is reached (max_gaussians)", most);
     reported_full_ = full;
     if (report.measured_step == 0) return std::nullopt;
     if (!std::isfinite(report.loss)) {

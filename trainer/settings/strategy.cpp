@@ -37,7 +37,8 @@ class AdaptiveDensity : public Strategy {
 };
 
 /// The same, but how many there are is known beforehand: every round fills up to a curve, with the
-/// Gaussians that most is to be gained from.
+/// Gaussians that most is to be gained from. With `overgrow` the curve ends above the budget, and
+/// behind its last round those that are seen least go (Fang and Wang 2024, Mini-Splatting).
 class Budget final : public AdaptiveDensity {
   public:
     RoundPlan after_step(const TrainingSettings& s, const RunFacts& facts) const override {
@@ -45,21 +46,50 @@ class Budget final : public AdaptiveDensity {
         plan.settings.max_gaussians = static_cast<double>(target(s, facts));
         // Everybody may grow; the curve says how many do.
         plan.settings.densify_gradient = plan.settings.densify_absgrad = 0;
+        if (facts.gaussians > most_gaussians(s) && reduction_due(s, facts.steps))
+            plan.keep = most_gaussians(s);
         return plan;
     }
     std::size_t target(const TrainingSettings& s, const RunFacts& facts) const override {
-        const double every = std::max(1.0, s.densify_every);
-        // Rounds are at multiples of `every` behind densify_from and before densify_until.
-        const auto rounds_before = [&](double step) {
-            return std::max(0.0, std::ceil(step / every) - 1 - std::floor(s.densify_from / every));
-        };
-        const double rounds = rounds_before(s.densify_until),
-                     done = std::min(rounds, rounds_before(static_cast<double>(facts.steps) + 1));
-        return growth_curve(facts.at_start, most_gaussians(s), static_cast<std::size_t>(done),
-                            static_cast<std::size_t>(rounds));
+        const Rounds rounds = rounds_of(s, facts.steps);
+        if (rounds.done == rounds.all) return most_gaussians(s);
+        return growth_curve(facts.at_start, peak_gaussians(s), rounds.done, rounds.all);
     }
     std::string describe(const TrainingSettings& s) const override {
-        return fmt::format("grows along a curve to {}", most_gaussians(s));
+        return fmt::format("grows along a curve to {}", peak_gaussians(s)) +
+               (s.overgrow > 1 ? fmt::format(" and keeps {}", most_gaussians(s)) : "");
+    }
+
+  private:
+    struct Rounds {
+        std::size_t done, all;
+    };
+    /// They are at multiples of densify_every behind densify_from and before densify_until.
+    static Rounds rounds_of(const TrainingSettings& s, std::uint64_t steps) {
+        const double every = std::max(1.0, s.densify_every);
+        const auto before = [&](double step) {
+            return static_cast<std::size_t>(
+                std::max(0.0, std::ceil(step / every) - 1 - std::floor(s.densify_from / every)));
+        };
+        const std::size_t all = before(s.densify_until);
+        return {std::min(all, before(static_cast<double>(steps) + 1)), all};
+    }
+    /// With the last round or, where growth ended otherwise, at the next time for one. Not in the
+    /// steps after a reset, when everything is faint; but with the last step at the latest.
+    static bool reduction_due(const TrainingSettings& s, std::uint64_t steps) {
+        constexpr double kRecovery = 200;  // steps
+        const double done = static_cast<double>(steps), every = s.opacity_reset_every;
+        if (s.overgrow <= 1) return false;
+        if (done >= s.steps) return true;
+        const Rounds rounds = rounds_of(s, steps);
+        if (rounds.done < rounds.all ||
+            steps % static_cast<std::uint64_t>(std::max(1.0, s.densify_every)) != 0)
+            return false;
+        if (every <= 0) return true;
+        // Resets come before densify_until, that of this step after the reduction.
+        const double reset =
+            std::floor(std::min(done - 1, std::ceil(s.densify_until) - 1) / every) * every;
+        return reset <= 0 || done - reset >= kRecovery;
     }
 };
 
@@ -100,6 +130,11 @@ const Strategy& strategy_of(const TrainingSettings& settings) {
             break;
     }
     return adaptive;
+}
+
+std::size_t peak_gaussians(const TrainingSettings& s) {
+    const double times = s.strategy == StrategyKind::budget ? std::max(1.0, s.overgrow) : 1;
+    return static_cast<std::size_t>(times * std::max(1.0, s.max_gaussians));
 }
 
 std::size_t growth_curve(std::size_t first, std::size_t budget, std::size_t round,

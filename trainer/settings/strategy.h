@@ -15,8 +15,9 @@ namespace gs {
 
 /// Where a run stands after a step.
 struct RunFacts {
-    std::uint64_t steps = 0;   ///< done
-    std::size_t at_start = 0;  ///< Gaussians that the run began with
+    std::uint64_t steps = 0;    ///< done
+    std::size_t at_start = 0;   ///< Gaussians that the run began with
+    std::size_t gaussians = 0;  ///< there are now
 };
 
 /// What is to be done to the rows now, in this order.
@@ -24,9 +25,10 @@ struct RoundPlan {
     enum class Kind : std::uint8_t { none, densify, relocate };
     Kind kind = Kind::none;
     bool prune_large = false;  ///< densify: also by size
+    std::size_t keep = 0;      ///< this many Gaussians, those that photos see most; 0: all
     bool reset_opacity = false;
     TrainingSettings settings;  ///< what the round goes by
-    bool any() const { return kind != Kind::none || reset_opacity; }
+    bool any() const { return kind != Kind::none || keep > 0 || reset_opacity; }
 };
 
 class Strategy {
@@ -44,6 +46,8 @@ class Strategy {
 };
 
 const Strategy& strategy_of(const TrainingSettings& settings);
+/// Gaussians that a run with these settings may have at any time.
+std::size_t peak_gaussians(const TrainingSettings& settings);
 
 /// Gaussians that there are to be after round `round` (0: at the start) of `rounds`, between
 /// `first` and `budget`: a x^2 + 2 (budget - first) / rounds x + first, which ends level (Mallick

@@ -9,6 +9,7 @@
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
 #include "renderer/scene/camera.h"
+#include "trainer/settings/strategy.h"
 
 namespace gs {
 
@@ -123,7 +124,7 @@ void SceneDoctor::start(bool asked) {
         subject.model = ctx_.scene->model;
         q.notes = ctx_.scene->notes;
     }
-    q.cap = static_cast<std::uint64_t>(std::max(0.0, ctx_.options.settings.max_gaussians));
+    q.cap = peak_gaussians(ctx_.options.settings);
     q.host_bytes = available_host_bytes();
     if (ctx_.options.free_device_bytes) q.device_bytes = ctx_.options.free_device_bytes();
     ctx_.jobs.start<DoctorReport>(
