@@ -120,6 +120,9 @@ TEST(Fuzz, KittiDrive) {
             return readable(folder.path());
         });
     }
+    // Places farther away than whole numbers reach.
+    folder.write("poses/00.txt", "1 0 0 1e22 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 -1e22 0 0 1 1\n");
+    EXPECT_TRUE(readable(folder.path()));
 }
 
 TEST(Fuzz, NuscenesSample) {

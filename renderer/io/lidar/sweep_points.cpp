@@ -17,11 +17,13 @@ constexpr int kSeenThrough = 2;        // sweeps that must say so
 constexpr int kOthersAsked = 8;        // sweeps on either side
 constexpr double kCellAngle = 0.0105;  // radians, of the views that are compared
 
+/// Places beyond any drive, which damaged files name, share a cell.
 std::uint64_t cell_of(Vec3f p, double side) {
+    constexpr double kFar = 1e15;
     const auto part = [&](float v) {
-        return static_cast<std::uint64_t>(
-                   static_cast<std::int64_t>(std::floor(static_cast<double>(v) / side))) &
-               0x1FFFFF;
+        const double cell = std::floor(static_cast<double>(v) / side);
+        const std::int64_t whole = std::abs(cell) < kFar ? static_cast<std::int64_t>(cell) : 0;
+        return static_cast<std::uint64_t>(whole) & 0x1FFFFF;
     };
     return part(p.x) << 42 | part(p.y) << 21 | part(p.z);
 }
