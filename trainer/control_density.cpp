@@ -1,5 +1,4 @@
 // What a strategy decides after a step, carried out by the backend.
-#include <algorithm>
 #include <new>
 #include <utility>
 
@@ -45,8 +44,8 @@ bool Trainer::State::control_density(StepReport& report) {
     }
     if (plan.keep > 0 && backend->count() > plan.keep) {
         report.round.reduced = reduce_to(plan.keep);
-        report.round.target = plan.keep;
-        report.densified = true;
+        report.round.pruned += report.round.reduced;
+        report.densified |= report.round.reduced > 0;
     }
     if (plan.reset_opacity) backend->reset_opacity();
     if (filter_due(report.densified)) size_filter(FilterRows::all);
@@ -54,21 +53,18 @@ bool Trainer::State::control_density(StepReport& report) {
 }
 
 std::size_t Trainer::State::reduce_to(std::size_t keep) {
-    constexpr std::size_t kMostPhotos = 200;
-    const RowIdentity identity = backend->identity();
-    if (std::all_of(identity.tags.begin(), identity.tags.end(), locked_tag)) return 0;
-    const std::size_t photos_used = std::min(drawn.size(), kMostPhotos);
-    std::vector<Camera> cameras;
-    for (std::size_t i = 0; i < photos_used; ++i)
-        cameras.push_back(poses.camera(*photos, drawn[i * drawn.size() / photos_used]));
     const std::size_t before = backend->count();
     const auto without_memory = [&] {
-        if (!std::exchange(warned_memory, true))
-            log_warning("step {}: no memory to reduce {} Gaussians to {}", steps(), before, keep);
+        log_warning(
+            "step {}: no memory to find the {} of {} Gaussians that photos see most; all stay",
+            steps(), keep, before);
         return std::size_t{0};
     };
+    const std::vector<Camera> cameras = cameras_to_weigh(training_cameras());
+    log_info("step {}: growth is over; finding the {} of {} Gaussians that {} photos see most",
+             steps(), keep, before, cameras.size());
     try {
-        const auto weights = blend_weights(backend->rasterizer(), model(), cameras);
+        const auto weights = blend_weights(backend->rasterizer(), model(), cameras, options());
         backend->edit([&](RunArrays& run) {
             (void)take_rows(run, rows_to_reduce(run.identity, *weights, keep));
         });
@@ -78,12 +74,10 @@ std::size_t Trainer::State::reduce_to(std::size_t keep) {
         if (!error.out_of_memory()) throw;
         return without_memory();
     }
-    log_info("step {}: growth has ended; of {} Gaussians, the {} that {} photos see most stay",
-             steps(), before, backend->count(), photos_used);
     return before - backend->count();
 }
 
-std::vector<Camera> Trainer::State::filter_cameras() const {
+std::vector<Camera> Trainer::State::training_cameras() const {
     std::vector<Camera> out;
     for (const std::size_t view : drawn) out.push_back(poses.camera(*capture, view));
     return out;

@@ -147,7 +147,7 @@ Result<void> Trainer::State::begin() {
     poses = settings.refine_poses ? PoseRefinement(*capture, drawn) : PoseRefinement();
     if (settings.filter_3d)
         gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
-                        arrays.model.count, filter_cameras(), filter_near(), FilterRows::all,
+                        arrays.model.count, training_cameras(), filter_near(), FilterRows::all,
                         arrays.filter);
     if (const int divides = photo_divisor(settings, 0, side);
         divides < photo_divisor(settings, 0, std::numeric_limits<int>::max()))

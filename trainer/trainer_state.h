@@ -85,13 +85,13 @@ struct Trainer::State {
     std::size_t reduce_to(std::size_t keep);
     /// As it is drawn: filtered where the run has a 3D filter.
     GaussianModel model() const;
+    std::vector<Camera> training_cameras() const;  ///< in full size, corrected as far as by now
     // The 3D filter (mip_filter.h), in control_density.cpp.
-    std::vector<Camera> filter_cameras() const;
     float filter_near() const;
     /// After step steps().
     bool filter_due(bool round) const;
     void size_filter(FilterRows which) {
-        backend->size_filter(filter_cameras(), filter_near(), which);
+        backend->size_filter(training_cameras(), filter_near(), which);
     }
     /// `outcomes`: what the backend reported when it got the step's views, of which `plan` is the
     /// last.

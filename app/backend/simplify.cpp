@@ -6,7 +6,6 @@
 
 #include "base/try.h"
 #include "renderer/edit/merge.h"
-#include "renderer/raster/blend_weights.h"
 #include "renderer/raster/fit_colors.h"
 #include "renderer/scene/camera_path.h"
 #include "renderer/scene/model_place.h"
@@ -15,19 +14,6 @@ namespace gs {
 namespace {
 
 constexpr int kColorPasses = 10;  // half of what merging costs comes back in five
-
-/// Evenly spread, and just large enough to show which Gaussians matter.
-void reduce(std::vector<Camera>& cameras) {
-    const std::size_t n = std::min(cameras.size(), kMostWeighed);
-    for (std::size_t i = 0; i < n; ++i) {
-        Camera c = cameras[i * cameras.size() / n];
-        if (const int side = std::max(c.width, c.height); side > kWeighedSide)
-            c = c.scaled_to(std::max(1, c.width * kWeighedSide / side),
-                            std::max(1, c.height * kWeighedSide / side));
-        cameras[i] = c;
-    }
-    cameras.resize(n);
-}
 
 }  // namespace
 
@@ -72,8 +58,9 @@ std::vector<Camera> cameras_to_look_from(const GaussianModel& model) {
 Result<GaussianModel> simplified(Rasterizer& rasterizer, const GaussianModel& model, std::size_t n,
                                  std::vector<Camera> cameras, const Progress& progress) {
     if (cameras.empty()) return fail(ErrorKind::usage, "", "no camera to view the Gaussians from");
-    reduce(cameras);
-    GS_TRY(const auto weights, blend_weights(rasterizer, model, cameras, progress));
+    cameras = cameras_to_weigh(cameras);
+    GS_TRY(const auto weights,
+           blend_weights(rasterizer, model, cameras, plain_options(model), progress));
     GS_TRY(GaussianModel fewer, merged_to(model, weights, n, progress));
     GS_TRY_VOID(fit_colors(rasterizer, model, fewer, cameras, kColorPasses, progress));
     return fewer;

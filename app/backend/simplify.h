@@ -9,7 +9,7 @@
 
 #include "base/expected.h"
 #include "base/progress.h"
-#include "renderer/raster/rasterizer.h"
+#include "renderer/raster/blend_weights.h"
 #include "renderer/scene/capture.h"
 
 namespace gs {
@@ -21,10 +21,7 @@ Result<std::size_t> simplified_count(const std::string& to, std::size_t count);
 std::vector<Camera> cameras_to_look_from(const Capture& capture);
 /// Cameras all around the Gaussians, at three heights.
 std::vector<Camera> cameras_to_look_from(const GaussianModel& model);
-/// At most `n` Gaussians. Pictures are drawn from at most kMostWeighed of the cameras, evenly
-/// spread, with longest sides of kWeighedSide pixels at most. Errors: no camera, cancelled.
-inline constexpr std::size_t kMostWeighed = 200;
-inline constexpr int kWeighedSide = 800;
+/// At most `n` Gaussians. Pictures are drawn from cameras_to_weigh(). Errors: no camera, cancelled.
 Result<GaussianModel> simplified(Rasterizer& rasterizer, const GaussianModel& model, std::size_t n,
                                  std::vector<Camera> cameras, const Progress& progress = {});
 

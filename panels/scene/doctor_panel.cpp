@@ -174,6 +174,18 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
     ImGui::TreePop();
 }
 
+/// A budget that overgrows has this many times max_gaussians before it is reduced.
+double growth_over_cap(const Snapshot& snapshot) {
+    const SettingRow *const strategy = snapshot.setting("strategy"), *const overgrow =
+                                                                         snapshot.setting(
+                                                                             "overgrow");
+    if (strategy == nullptr || overgrow == nullptr) return 1;
+    const auto chosen = static_cast<std::size_t>(strategy->value);
+    const bool budget =
+        chosen < strategy->choices.size() && strategy->choices[chosen].word == "budget";
+    return budget ? overgrow->value : 1;
+}
+
 void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) const {
     const DoctorReport& report = *snapshot.doctor;
     if (!report.planned || !section("Memory (estimated)")) return;
@@ -195,10 +207,7 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     wrapped(theme().warning,
             fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
                         format_count(static_cast<double>(fits))));
-    if (snapshot.settings)  // what growth reaches is this many times the cap
-        for (const SettingRow& row : *snapshot.settings)
-            if (row.name == "overgrow")
-                fits = static_cast<std::uint64_t>(static_cast<double>(fits) / row.value);
+    fits = static_cast<std::uint64_t>(static_cast<double>(fits) / growth_over_cap(snapshot));
     const std::string set =
         fmt::format("Set the cap to {}", format_short(static_cast<double>(fits)));
     if (ImGui::Button(set.c_str()))

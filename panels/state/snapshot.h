@@ -2,12 +2,14 @@
 // studio's own state. Panels read it, keep only their own view state, and answer with Commands.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -267,6 +269,12 @@ struct SessionView {
     std::shared_ptr<const std::vector<OtherCurves>> other_curves;  ///< null: none
     std::shared_ptr<const std::vector<CameraRow>> cameras;
     std::shared_ptr<const std::vector<SettingRow>> settings;
+    /// Null: there is none of this name.
+    const SettingRow* setting(std::string_view name) const {
+        if (!settings) return nullptr;
+        const auto row = std::ranges::find(*settings, name, &SettingRow::name);
+        return row == settings->end() ? nullptr : &*row;
+    }
     /// By CameraRow::view; null where none was made yet.
     std::shared_ptr<const std::vector<std::shared_ptr<const SheetPicture>>> sheet;
     std::shared_ptr<const ViewFrame> frame;

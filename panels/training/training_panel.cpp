@@ -63,10 +63,8 @@ void draw_choices(const SettingRow& row, Commands& commands) {
 }
 
 double photos_a_step(const Snapshot& snapshot) {
-    if (!snapshot.settings) return 1;
-    const auto row = std::find_if(snapshot.settings->begin(), snapshot.settings->end(),
-                                  [](const SettingRow& r) { return r.name == "batch"; });
-    return row == snapshot.settings->end() ? 1 : row->value;
+    const SettingRow* const row = snapshot.setting("batch");
+    return row == nullptr ? 1 : row->value;
 }
 
 }  // namespace

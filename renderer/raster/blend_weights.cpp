@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "renderer/math/sh.h"
+#include "renderer/scene/near_plane.h"
 
 namespace gs {
 namespace {
@@ -29,14 +30,34 @@ class WeightSink final : public GradientSink {
 
 }  // namespace
 
+std::vector<Camera> cameras_to_weigh(std::span<const Camera> cameras) {
+    const std::size_t n = std::min(cameras.size(), kMostWeighed);
+    std::vector<Camera> out;
+    for (std::size_t i = 0; i < n; ++i) {
+        Camera c = cameras[i * cameras.size() / n];
+        if (const int side = std::max(c.width, c.height); side > kWeighedSide)
+            c = c.scaled_to(std::max(1, c.width * kWeighedSide / side),
+                            std::max(1, c.height * kWeighedSide / side));
+        out.push_back(c);
+    }
+    return out;
+}
+
+RenderOptions plain_options(const GaussianModel& model) {
+    RenderOptions out;
+    out.antialiased = model.antialiased;
+    out.near_plane = near_plane_of(model);
+    out.depth = false;
+    return out;
+}
+
 Result<std::vector<double>> blend_weights(Rasterizer& rasterizer, const GaussianModel& model,
                                           std::span<const Camera> cameras,
-                                          const Progress& progress) {
+                                          const RenderOptions& drawn, const Progress& progress) {
     const GaussianModel grey = in_grey(model);
     const auto source = rasterizer.source_of(grey);
     const auto state = rasterizer.make_state();
-    RenderOptions options;
-    options.antialiased = model.antialiased;
+    RenderOptions options = drawn;
     options.depth = false;
     RenderResult picture;
     PixelGradients red;

@@ -49,14 +49,11 @@ float step_of(int plane, int planes) {
 
 Result<void> fit_colors(Rasterizer& rasterizer, const GaussianModel& target, GaussianModel& model,
                         std::span<const Camera> cameras, int passes, const Progress& progress) {
-    auto weights = blend_weights(rasterizer, model, cameras, progress);
-    if (!weights) return tl::unexpected(std::move(weights).error());
-    RenderOptions options;
-    options.depth = false;
-    RenderOptions wanted = options;
+    const RenderOptions options = plain_options(model);
+    RenderOptions wanted = plain_options(target);
     wanted.gradients = false;
-    wanted.antialiased = target.antialiased;
-    options.antialiased = model.antialiased;
+    auto weights = blend_weights(rasterizer, model, cameras, options, progress);
+    if (!weights) return tl::unexpected(std::move(weights).error());
     const auto goal = rasterizer.source_of(target);
     const auto goal_state = rasterizer.make_state(), state = rasterizer.make_state();
     RenderResult goal_picture, picture;

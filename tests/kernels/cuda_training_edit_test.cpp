@@ -210,8 +210,10 @@ TEST(CudaTrainingEdit, WithoutMemoryForTheReductionItIsTriedAgain) {
         const auto trainer = test::trainer_on(cuda_training(), capture, overgrown());
         while (trainer->steps_done() < 24) trainer->step();
         emulator::fail_device_allocation(n);
-        failed += trainer->step().round.reduced == 0;
+        const StepReport report = trainer->step();
         emulator::fail_device_allocation(0);
+        failed += report.round.reduced == 0;
+        EXPECT_EQ(report.gaussians, report.round.reduced == 0 ? 88u : 60u);
         while (!trainer->finished()) trainer->step();
         EXPECT_EQ(trainer->gaussian_count(), 60u) << n;
     }

@@ -48,15 +48,15 @@ TEST(Simplify, WeightsAreWhatPicturesAreMadeOf) {
     model.at(kOpacityLogits, 7) = -20;  // nobody sees it
     const auto rasterizer = make_cpu_rasterizer();
     const auto cameras = some_cameras();
-    const auto weights = blend_weights(*rasterizer, model, cameras);
+    const auto weights = blend_weights(*rasterizer, model, cameras, plain_options(model));
     ASSERT_TRUE(weights);
     double alpha = 0;
     for (const Camera& camera : cameras) drawn(*rasterizer, model, camera, &alpha);
     EXPECT_NEAR(std::accumulate(weights->begin(), weights->end(), 0.0), alpha, 1e-4 * alpha);
     EXPECT_EQ((*weights)[7], 0);
     for (const double w : *weights) EXPECT_GE(w, 0);
-    EXPECT_FALSE(
-        blend_weights(*rasterizer, model, cameras, [](auto, auto, auto) { return false; }));
+    EXPECT_FALSE(blend_weights(*rasterizer, model, cameras, plain_options(model),
+                               [](auto, auto, auto) { return false; }));
 }
 
 TEST(Simplify, TwoBecomeOneOfTheirMassAndMoments) {
@@ -99,7 +99,7 @@ TEST(Simplify, MergingBeatsLeavingOutAndColoursBringItNearer) {
         random_model({.count = 600, .sh_degree = 1, .seed = 3, .scale_lo = 0.1f});
     const auto rasterizer = make_cpu_rasterizer();
     const auto cameras = some_cameras();
-    const auto weights = blend_weights(*rasterizer, model, cameras);
+    const auto weights = blend_weights(*rasterizer, model, cameras, plain_options(model));
     ASSERT_TRUE(weights);
     const auto merged = merged_to(model, *weights, 300);
     ASSERT_TRUE(merged);

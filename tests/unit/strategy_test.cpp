@@ -15,7 +15,6 @@
 #include "trainer/density/density.h"
 #include "trainer/density/nudge.h"
 #include "trainer/density/relocation.h"
-#include "trainer/density/run_edit.h"
 #include "trainer/settings/strategy.h"
 #include "trainer/trainer.h"
 #include "trainer/training_backend.h"
@@ -410,89 +409,6 @@ TEST(StrategyRun, BudgetFollowsItsCurve) {
         EXPECT_EQ(report.round.target, report.gaussians);
     }
     EXPECT_EQ(rounds, 5u);
-}
-
-TEST(Strategy, ABudgetThatOvergrowsIsReducedWhenGrowthEnds) {
-    TrainingSettings s = defaults_of(StrategyKind::budget);
-    s.max_gaussians = 1000;
-    const auto kept = [&](std::uint64_t steps, std::size_t gaussians = 1300) {
-        return strategy_of(s).after_step(s, {steps, 100, gaussians}).keep;
-    };
-    EXPECT_EQ(kept(14900), 0u) << "overgrow is 1";
-    EXPECT_EQ(peak_gaussians(s), 1000u);
-    s.overgrow = 1.3;
-    EXPECT_EQ(peak_gaussians(s), 1300u);
-    EXPECT_EQ(kept(14800), 0u) << "a round follows";
-    EXPECT_EQ(kept(14900), 1000u);
-    EXPECT_EQ(kept(14900, 1000), 0u) << "there are no more than these";
-    EXPECT_EQ(kept(14950), 0u) << "no time for a round";
-    EXPECT_EQ(kept(20000), 1000u) << "growth ended otherwise";
-    EXPECT_EQ(strategy_of(s).target(s, {14800, 100, 0}), growth_curve(100, 1300, 143, 144));
-    EXPECT_EQ(strategy_of(s).target(s, {14900, 100, 0}), 1000u);
-
-    // Opacities reset at 3,000 are low for 200 steps; one reset with the last round comes after.
-    s.densify_until = 3150;
-    EXPECT_EQ(kept(3100), 0u);
-    EXPECT_EQ(kept(3200), 1000u);
-    s.steps = 3150;
-    EXPECT_EQ(kept(3150), 1000u) << "the last step";
-    s.densify_until = 3050;
-    EXPECT_EQ(kept(3000), 1000u);
-    EXPECT_TRUE(strategy_of(s).after_step(s, {3000, 100, 1300}).reset_opacity);
-    s.opacity_reset_every = 0;
-    s.densify_until = 3150;
-    EXPECT_EQ(kept(3100), 1000u);
-
-    s.strategy = StrategyKind::adc;
-    EXPECT_EQ(kept(3100), 0u) << "of the budget alone";
-    EXPECT_EQ(peak_gaussians(s), 1000u);
-}
-
-TEST(Strategy, TheLeastSeenRowsThatAreNotLockedGo) {
-    RunArrays run = new_run({6, 0, padded_capacity(6)});
-    const std::vector<double> weights = {3, 0, 2, 2, 0.5, 7};
-    using Rows = std::vector<std::uint32_t>;
-    const auto rows = [&](std::size_t keep) { return rows_to_reduce(run.identity, weights, keep); };
-    EXPECT_EQ(rows(6), Rows());
-    EXPECT_EQ(rows(9), Rows());
-    EXPECT_EQ(rows(4), Rows({1, 4}));
-    EXPECT_EQ(rows(3), Rows({1, 3, 4})) << "of two alike the later one";
-    EXPECT_EQ(rows(1), Rows({0, 1, 2, 3, 4}));
-    lock_rows(run, Rows({1, 2}), true);
-    EXPECT_EQ(rows(4), Rows({3, 4}));
-    EXPECT_EQ(rows(1), Rows({0, 3, 4, 5})) << "locked ones stay";
-}
-
-TEST(StrategyRun, OvergrowsAndKeepsItsBudgetWithTheSameBits) {
-    TrainingSettings settings = settings_of(StrategyKind::budget);
-    settings.overgrow = 1.5;
-    settings.opacity_reset_every = 0;
-    const auto trainer =
-        std::move(*Trainer::create(testing::small_capture(), settings, make_cpu_training()));
-    std::size_t most = 0;
-    while (!trainer->finished()) {
-        const StepReport report = trainer->step();
-        most = std::max(most, report.gaussians);
-        ASSERT_LE(report.gaussians, peak_gaussians(settings));
-        EXPECT_EQ(report.round.reduced > 0, report.step == 25) << report.step;
-        if (report.step >= 25) {
-            EXPECT_EQ(report.gaussians, 500u);
-        }
-    }
-    EXPECT_EQ(most, growth_curve(300, 750, 4, 5));
-    EXPECT_EQ(trainer->identity().tags.size(), 500u);
-    const fs::path file =
-        fs::temp_directory_path() / fmt::format("gausscope_overgrown_{}.ckpt",
-                                                ::testing::UnitTest::GetInstance()->random_seed());
-    set_thread_count(3);
-    const GaussianModel resumed = trained(settings, file);
-    set_thread_count(0);
-    std::error_code ignored;
-    fs::remove(file, ignored);
-    EXPECT_TRUE(testing::same_bits(resumed, trainer->model()));
-
-    settings.opacity_reset_every = 13;  // 12 steps before the last round
-    EXPECT_EQ(trained(settings).count, 500u) << "reduced with the last step";
 }
 
 }  // namespace

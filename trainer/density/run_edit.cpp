@@ -30,9 +30,10 @@ std::vector<std::uint32_t> rows_to_reduce(const RowIdentity& identity,
         if (!locked_tag(identity.tags[row])) rows.push_back(row);
     const std::size_t excess =
         std::min(rows.size(), weights.size() - std::min(keep, weights.size()));
+    const auto weight = [&](std::uint32_t row) { return weights[row] > 0 ? weights[row] : 0.0; };
     std::nth_element(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(excess), rows.end(),
                      [&](std::uint32_t a, std::uint32_t b) {
-                         return weights[a] != weights[b] ? weights[a] < weights[b] : a > b;
+                         return weight(a) != weight(b) ? weight(a) < weight(b) : a > b;
                      });
     rows.resize(excess);
     std::sort(rows.begin(), rows.end());

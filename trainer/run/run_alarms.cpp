@@ -33,7 +33,8 @@ std::optional<std::string> RunAlarms::look_at(const StepReport& report,
     const std::size_t most = peak_gaussians(settings);
     const bool full = report.gaussians >= most;
     if (full && !std::exchange(reported_full_, true))
-        return fmt::format("the limit of {} Gaussians is reached (max_gaussians)", most);
+        return fmt::format("the limit of {} Gaussians is reached (max_gaussians{})", most,
+                           static_cast<double>(most) > settings.max_gaussians ? " x overgrow" : "");
     reported_full_ = full;
     if (report.measured_step == 0) return std::nullopt;
     if (!std::isfinite(report.loss)) {

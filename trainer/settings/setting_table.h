@@ -37,7 +37,7 @@
     NUMBER(prune_screen_px, 0, "Density control", "Gaussians of a larger radius in pixels are removed after the first opacity reset; 0 = off", "px", kPaper, 0, 1e5, kLog | kLive) \
     COUNT(opacity_reset_every, 3000, "Density control", "steps between opacity resets; 0 = never", "steps", kAuthors, 0, 1e7, kLog | kLive) \
     COUNT(max_gaussians, 5e6, "Density control", "most Gaussians at the start and after growth", "Gaussians", kOwn, 1, 2e9, kLog | kLive) \
-    NUMBER(overgrow, 1, "Density control", "budget: grow to this many times max_gaussians, then remove the Gaussians that the training photos see least; 1 = off", "x max_gaussians", kOwn, 1, 4, kLive) \
+    NUMBER(overgrow, 1, "Density control", "budget: grow to this many times max_gaussians, then, when growth ends, remove the Gaussians that the training photos see least; 1 = off", "x max_gaussians", kOwn, 1, 4, kLive) \
     CHOICE(strategy, StrategyKind, adc, "Density control", "how Gaussians are added and removed", kOwn, kStrategies) \
     TOGGLE(revised_opacity, false, "Density control", "cloned and split Gaussians get the opacity that keeps the picture's brightness", kRevised, kLive) \
     TOGGLE(long_axis, false, "Density control", "Gaussians that grow are split in two along their longest axis, smaller and fainter, and none is cloned", kLichtFeld, kLive) \

@@ -22,7 +22,8 @@ constexpr const char *kAuthors = "3DGS, the authors' code", *kOwn = "gausscope",
 
 constexpr SettingChoice kStrategies[] = {{"adc", "clone, split and prune by gradients"},
                                          {"mcmc", "relocate, and grow up to max_gaussians"},
-                                         {"budget", "as adc, along a curve to max_gaussians"}},
+                                         {"budget",
+                                          "as adc, along a curve to max_gaussians x overgrow"}},
                         kProjections[] = {{"ewa", "by the lens's Jacobian"},
                                           {"ut",
                                            "by seven points through the whole camera "

@@ -38,7 +38,8 @@ class AdaptiveDensity : public Strategy {
 
 /// The same, but how many there are is known beforehand: every round fills up to a curve, with the
 /// Gaussians that most is to be gained from. With `overgrow` the curve ends above the budget, and
-/// behind its last round those that are seen least go (Fang and Wang 2024, Mini-Splatting).
+/// after the last round the least visible Gaussians are removed (Fang and Wang 2024,
+/// Mini-Splatting).
 class Budget final : public AdaptiveDensity {
   public:
     RoundPlan after_step(const TrainingSettings& s, const RunFacts& facts) const override {
@@ -47,7 +48,7 @@ class Budget final : public AdaptiveDensity {
         // Everybody may grow; the curve says how many do.
         plan.settings.densify_gradient = plan.settings.densify_absgrad = 0;
         if (facts.gaussians > most_gaussians(s) && reduction_due(s, facts.steps))
-            plan.keep = most_gaussians(s);
+            plan.keep = std::max(most_gaussians(s), facts.at_start);
         return plan;
     }
     std::size_t target(const TrainingSettings& s, const RunFacts& facts) const override {
@@ -74,21 +75,22 @@ class Budget final : public AdaptiveDensity {
         const std::size_t all = before(s.densify_until);
         return {std::min(all, before(static_cast<double>(steps) + 1)), all};
     }
-    /// With the last round or, where growth ended otherwise, at the next time for one. Not in the
-    /// steps after a reset, when everything is faint; but with the last step at the latest.
+    /// With the last round; where it comes within 200 steps of an opacity reset, when everything is
+    /// faint, at the first time for a round after that. With the last step, if it comes before.
     static bool reduction_due(const TrainingSettings& s, std::uint64_t steps) {
         constexpr double kRecovery = 200;  // steps
-        const double done = static_cast<double>(steps), every = s.opacity_reset_every;
-        if (s.overgrow <= 1) return false;
-        if (done >= s.steps) return true;
+        const double done = static_cast<double>(steps), every = std::max(1.0, s.densify_every);
         const Rounds rounds = rounds_of(s, steps);
-        if (rounds.done < rounds.all ||
-            steps % static_cast<std::uint64_t>(std::max(1.0, s.densify_every)) != 0)
+        if (s.overgrow <= 1 || rounds.all == 0 || done > s.densify_until + kRecovery + every)
             return false;
-        if (every <= 0) return true;
+        if (done >= s.steps) return true;
+        if (rounds.done < rounds.all || steps % static_cast<std::uint64_t>(every) != 0)
+            return false;
+        if (s.opacity_reset_every <= 0) return true;
         // Resets come before densify_until, that of this step after the reduction.
         const double reset =
-            std::floor(std::min(done - 1, std::ceil(s.densify_until) - 1) / every) * every;
+            std::floor(std::min(done - 1, std::ceil(s.densify_until) - 1) / s.opacity_reset_every) *
+            s.opacity_reset_every;
         return reset <= 0 || done - reset >= kRecovery;
     }
 };

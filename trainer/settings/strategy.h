@@ -25,7 +25,7 @@ struct RoundPlan {
     enum class Kind : std::uint8_t { none, densify, relocate };
     Kind kind = Kind::none;
     bool prune_large = false;  ///< densify: also by size
-    std::size_t keep = 0;      ///< this many Gaussians, those that photos see most; 0: all
+    std::size_t keep = 0;      ///< the most visible ones that stay; 0: all do
     bool reset_opacity = false;
     TrainingSettings settings;  ///< what the round goes by
     bool any() const { return kind != Kind::none || keep > 0 || reset_opacity; }
@@ -46,7 +46,7 @@ class Strategy {
 };
 
 const Strategy& strategy_of(const TrainingSettings& settings);
-/// Gaussians that a run with these settings may have at any time.
+/// Gaussians that growth may reach.
 std::size_t peak_gaussians(const TrainingSettings& settings);
 
 /// Gaussians that there are to be after round `round` (0: at the start) of `rounds`, between

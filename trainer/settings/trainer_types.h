@@ -38,7 +38,7 @@ struct DensityReport {
     std::size_t wanted = 0;  ///< clones and splits there would have been without a limit
     std::size_t dead = 0, relocated = 0,
                 added = 0;    ///< of a round that relocates: too faint; of these, moved; new ones
-    std::size_t reduced = 0;  ///< removed at the end of growth: RoundPlan::keep
+    std::size_t reduced = 0;  ///< of `pruned`: at the end of growth, by RoundPlan::keep
     std::size_t target = 0;   ///< Gaussians the strategy is heading for; 0: none is set
     bool out_of_memory = false;  ///< storage could not grow
     std::string why;             ///< the device's reason

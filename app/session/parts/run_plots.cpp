@@ -81,7 +81,7 @@ void RunPlots::add_round(const StepReport& report) {
     add(curves_.rounds.split, r.split);
     add(curves_.rounds.added, r.added);
     add(curves_.rounds.relocated, r.relocated);
-    add(curves_.rounds.pruned, r.pruned + r.reduced);
+    add(curves_.rounds.pruned, r.pruned);
 }
 
 void RunPlots::add_photo(std::uint64_t step, const MeasuredPhoto& photo) {
