@@ -310,5 +310,25 @@ TEST_F(RunTest, BytesThatAreNotUtf8EndNoRun) {
               "e9.png");  // the byte, as text
 }
 
+TEST_F(RunTest, JumpsOfTheCurvesAreMarked) {
+    TrainingSettings settings = busy_settings();
+    settings.strategy = StrategyKind::budget;
+    settings.opacity_reset_every = 0;
+    settings.max_gaussians = 400;
+    settings.overgrow = 1.5;
+    settings.coarse_until = 10;
+    options_.folder = folder_ / "out";
+    TrainingRun run(
+        std::move(*Trainer::create(small_capture(256, 256), settings, make_cpu_training())),
+        options_);
+    drive(run);
+    ASSERT_EQ(run.record().marks.size(), 2u);
+    EXPECT_EQ(run.record().marks[0].step, 11u);
+    EXPECT_EQ(run.record().marks[0].text, "photos in full size");
+    EXPECT_EQ(run.record().marks[1].step, 25u);
+    EXPECT_TRUE(run.record().marks[1].text.ends_with("least visible Gaussians removed"));
+    EXPECT_FALSE(run.record().marks[1].alarm);
+}
+
 }  // namespace
 }  // namespace gs

@@ -15,6 +15,18 @@ namespace {
 constexpr const char* kNeedsLess =
     "; fewer Gaussians (--max-gaussians) or smaller photos (--downscale) need less";
 
+/// Where curves jump although nobody changed anything.
+void mark_jumps(RunContext& run, const StepReport& now) {
+    const StepReport& before = run.record.measured;
+    if (now.round.reduced > 0)
+        run.mark(fmt::format("{} least visible Gaussians removed", now.round.reduced));
+    if (now.measured_step != 0 && before.measured_step != 0 &&
+        now.measured_divisor != before.measured_divisor)
+        run.mark(now.measured_divisor == 1
+                     ? std::string("photos in full size")
+                     : fmt::format("photos of 1/{} of their size", now.measured_divisor));
+}
+
 }  // namespace
 
 Run::Run(std::unique_ptr<Trainer> trainer, RunOptions options)
@@ -74,6 +86,7 @@ bool Run::take_step() {
     }
     run_.moved = RunContext::Moved::by_step;
     record.steps.add(record.last);
+    mark_jumps(run_, record.last);
     if (record.last.measured_step != 0) record.measured = record.last;
     run_.alarm(record.alarms.look_at(record.last, trainer().settings()));
     return true;
