@@ -12,6 +12,7 @@
 #include "app/cli/options.h"
 #include "app/cli/train/lab.h"
 #include "base/exception_words.h"
+#include "base/file.h"
 #include "base/record/scope.h"
 #include "renderer/device/device_error.h"
 #include "renderer/raster/rasterizer.h"
@@ -41,20 +42,30 @@ bool is_one_of(const std::string& word, std::span<const Subcommand> subcommands)
 }
 
 // `gausscope PATH` means `gausscope view PATH`: when no subcommand stands before the first argument
-// that is no option.
-void add_view(Words& words, std::span<const Subcommand> subcommands) {
+// that is no option. Returns what is wrong where that is no path either, but comes near a command.
+std::string add_view(Words& words, std::span<const Subcommand> subcommands) {
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::string& word = words[i];
-        if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version") return;
-        if (is_one_of(word, subcommands)) return;
+        if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version")
+            return {};
+        if (is_one_of(word, subcommands)) return {};
         if (std::find(kCommonWithValue.begin(), kCommonWithValue.end(), word) !=
             kCommonWithValue.end()) {
             ++i;
             continue;
         }
-        if (word.empty() || word[0] != '-') break;
+        if (word.empty() || word[0] != '-') {
+            std::vector<std::string> names;
+            for (const Subcommand& subcommand : subcommands) names.push_back(subcommand.name);
+            const std::string meant = meant_command(word, names);
+            if (std::error_code none; !meant.empty() && !fs::exists(word, none))
+                return fmt::format("there is no command or path {}: did you mean gausscope {}?",
+                                   word, meant);
+            break;
+        }
     }
     words.insert(words.begin(), "view");
+    return {};
 }
 
 /// Cuts off the words after "--": they belong to the command that `record` runs.
@@ -176,7 +187,10 @@ int run_command_line(int argc, const char* const* argv) {
     Subcommand::Run run;
     const auto root = make_command_line(subcommands, common, run);
     Words words(argv + 1, argv + argc);
-    add_view(words, subcommands);
+    if (const std::string wrong = add_view(words, subcommands); !wrong.empty()) {
+        fmt::print(stderr, "error: {}\n", wrong);
+        return kUsage;
+    }
     common.command = take_command(words);
     if (const std::string bad = join_switch_values(words); !bad.empty()) {
         fmt::print(stderr, "error: {} is a switch: use 1 or 0, true or false\n", bad);

@@ -112,6 +112,15 @@ constexpr ForeignOption kForeign[] = {
     {"quiet", "progress goes to stderr: 2>/dev/null"},
 };
 
+struct ForeignCommand {
+    const char *theirs, *ours;
+};
+constexpr ForeignCommand kForeignCommands[] = {
+    {"doctor", "info"},    {"export", "convert"}, {"simplify", "convert"}, {"evaluate", "eval"},
+    {"profile", "record"}, {"monitor", "serve"},  {"benchmark", "bench"},  {"studio", "view"},
+    {"compare", "lab"},    {"plan", "info"},      {"metrics", "eval"},
+};
+
 /// Sentences are about commands that read captures.
 bool has(const std::vector<std::string>& options, std::string_view ours) {
     const std::string_view option = ours.starts_with("--") ? ours.substr(2, ours.find(' ') - 2)
@@ -128,6 +137,15 @@ std::string name_of(std::string_view word) {
     return out;
 }
 
+/// Empty: none comes near.
+std::string nearest_of(std::string_view name, const std::vector<std::string>& names) {
+    const auto nearest = std::ranges::min_element(
+        names, {}, [&](const std::string& other) { return edit_distance(name, other); });
+    const bool near =
+        nearest != names.end() && edit_distance(name, *nearest) * 3 <= name.size() + 1;
+    return near ? *nearest : std::string();
+}
+
 }  // namespace
 
 std::string meant_option(std::string_view word, const std::vector<std::string>& options) {
@@ -137,10 +155,14 @@ std::string meant_option(std::string_view word, const std::vector<std::string>& 
         if (name == foreign.theirs && has(options, foreign.ours))
             return foreign.ours[0] == '-' ? fmt::format("did you mean {}?", foreign.ours)
                                           : foreign.ours;
-    const auto nearest = std::ranges::min_element(
-        options, {}, [&](const std::string& option) { return edit_distance(name, option); });
-    if (nearest == options.end() || edit_distance(name, *nearest) * 3 > name.size() + 1) return {};
-    return fmt::format("did you mean --{}?", *nearest);
+    const std::string nearest = nearest_of(name, options);
+    return nearest.empty() ? nearest : fmt::format("did you mean --{}?", nearest);
+}
+
+std::string meant_command(std::string_view word, const std::vector<std::string>& commands) {
+    for (const ForeignCommand& foreign : kForeignCommands)
+        if (word == foreign.theirs) return foreign.ours;
+    return nearest_of(word, commands);
 }
 
 }  // namespace gs

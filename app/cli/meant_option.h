@@ -1,5 +1,5 @@
-// Which option was meant by one that a command does not have: other trainers' names for ours, and
-// slips of the fingers.
+// Which option was meant by one that a command does not have, and which command: other programs'
+// names for ours, and slips of the fingers.
 #pragma once
 
 #include <string>
@@ -12,5 +12,7 @@ namespace gs {
 /// something else. `options`: the command's own, without hyphens in front. Empty: nothing comes
 /// near.
 std::string meant_option(std::string_view word, const std::vector<std::string>& options);
+/// "convert" of "export", "train" of "trian"; empty: nothing comes near. `commands`: all there are.
+std::string meant_command(std::string_view word, const std::vector<std::string>& commands);
 
 }  // namespace gs

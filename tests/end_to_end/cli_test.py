@@ -87,6 +87,10 @@ class Usage(Case):
                             ("--white_background", "--background white")):
             self.expect(2, "train", "x", word, "7", says=[f"there is no option {word}:", meant])
         self.expect(2, "info", "--iterations", "7", says="not expected")
+        for word, meant in (("trian", "train"), ("doctor", "info"), ("export", "convert"), ("benhc", "bench")):
+            self.expect(2, word, "x", says=f"did you mean gausscope {meant}?")
+            self.expect(2, "--json", word, "--help", says=f"did you mean gausscope {meant}?")
+        self.expect(2, "photos/of/nobody", says="no such file or folder (check the path)")
         self.expect(2, "attach", "--release-cupti", says="PID")
         token = self.folder / "token"
         token.write_text("secret")
