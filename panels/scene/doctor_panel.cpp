@@ -4,6 +4,7 @@
 #include <imgui.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/format.h"
 #include "panels/widgets/activity.h"
@@ -180,10 +181,10 @@ double growth_over_cap(const Snapshot& snapshot) {
                                                                          snapshot.setting(
                                                                              "overgrow");
     if (strategy == nullptr || overgrow == nullptr) return 1;
-    const auto chosen = static_cast<std::size_t>(strategy->value);
-    const bool budget =
-        chosen < strategy->choices.size() && strategy->choices[chosen].word == "budget";
-    return budget ? overgrow->value : 1;
+    for (std::size_t i = 0; i < strategy->choices.size(); ++i)
+        if (strategy->choices[i].word == "budget" && strategy->value == static_cast<double>(i))
+            return std::max(1.0, overgrow->value);
+    return 1;
 }
 
 void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) const {
@@ -207,11 +208,10 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     wrapped(theme().warning,
             fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
                         format_count(static_cast<double>(fits))));
-    fits = static_cast<std::uint64_t>(static_cast<double>(fits) / growth_over_cap(snapshot));
-    const std::string set =
-        fmt::format("Set the cap to {}", format_short(static_cast<double>(fits)));
+    const double most = std::floor(static_cast<double>(fits) / growth_over_cap(snapshot));
+    const std::string set = fmt::format("Set the cap to {}", format_short(most));
     if (ImGui::Button(set.c_str()))
-        commands.push("train.set", {"max_gaussians", std::to_string(fits)});
+        commands.push("train.set", {"max_gaussians", fmt::format("{:.0f}", most)});
     tooltip(
         "train.set max_gaussians; smaller photos (--downscale) and a lower sh_degree also help");
 }
