@@ -70,6 +70,17 @@ void free_memory_row(const char* name, const FreeMemory& free) {
     cell_right(format_bytes(static_cast<double>(free.free_bytes)), theme().dim);
 }
 
+/// A budget that overgrows has this many times max_gaussians before it is reduced.
+double growth_over_cap(const Snapshot& snapshot) {
+    const SettingRow* const strategy = snapshot.setting("strategy");
+    const SettingRow* const overgrow = snapshot.setting("overgrow");
+    if (strategy == nullptr || overgrow == nullptr) return 1;
+    for (std::size_t i = 0; i < strategy->choices.size(); ++i)
+        if (strategy->choices[i].word == "budget" && strategy->value == static_cast<double>(i))
+            return std::max(1.0, overgrow->value);
+    return 1;
+}
+
 }  // namespace
 
 std::optional<std::pair<std::string, std::string>> command_of_example(const Snapshot& snapshot,
@@ -173,18 +184,6 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
         tooltip("doctor.fix " + f.id);
     }
     ImGui::TreePop();
-}
-
-/// A budget that overgrows has this many times max_gaussians before it is reduced.
-double growth_over_cap(const Snapshot& snapshot) {
-    const SettingRow *const strategy = snapshot.setting("strategy"), *const overgrow =
-                                                                         snapshot.setting(
-                                                                             "overgrow");
-    if (strategy == nullptr || overgrow == nullptr) return 1;
-    for (std::size_t i = 0; i < strategy->choices.size(); ++i)
-        if (strategy->choices[i].word == "budget" && strategy->value == static_cast<double>(i))
-            return std::max(1.0, overgrow->value);
-    return 1;
 }
 
 void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) const {

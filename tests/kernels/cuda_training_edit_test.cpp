@@ -6,6 +6,7 @@
 #include "renderer/device/device_error.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/temporary_folder.h"
 #include "trainer/density/run_edit.h"
 
 namespace gs {
@@ -187,14 +188,11 @@ TEST(CudaTrainingEdit, ABudgetIsReducedToTheSameGaussiansAsOnTheCpu) {
     const auto before = test::trainer_on(make_cpu_training(), capture, overgrown());
     while (before->steps_done() < 24) before->step();
     ASSERT_GT(before->gaussian_count(), 80u);
-    const fs::path file =
-        fs::temp_directory_path() /
-        fmt::format("gausscope_reduced_{}.ckpt", ::testing::UnitTest::GetInstance()->random_seed());
+    const test::TemporaryFolder folder;
+    const fs::path file = folder / "reduced.ckpt";
     ASSERT_TRUE(before->save_checkpoint(file));
     const auto cpu = std::move(*Trainer::resume(file, capture, make_cpu_training())),
                device = std::move(*Trainer::resume(file, capture, cuda_training()));
-    std::error_code ignored;
-    fs::remove(file, ignored);
     EXPECT_EQ(cpu->step().round.reduced, device->step().round.reduced);
     EXPECT_EQ(cpu->gaussian_count(), 60u);
     EXPECT_EQ(device->identity().ids(), cpu->identity().ids());

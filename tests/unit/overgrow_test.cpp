@@ -115,9 +115,6 @@ TEST(Overgrow, GrowsAndKeepsItsBudgetWithTheSameBits) {
     }
     EXPECT_EQ(most, growth_curve(300, 750, 4, 5));
     EXPECT_EQ(trainer->identity().tags.size(), 500u);
-    const fs::path file =
-        fs::temp_directory_path() / fmt::format("gausscope_overgrown_{}.ckpt",
-                                                ::testing::UnitTest::GetInstance()->random_seed());
     set_thread_count(3);
     const GaussianModel resumed = trained(settings, 17);
     set_thread_count(0);
