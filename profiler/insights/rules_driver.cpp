@@ -115,9 +115,7 @@ Answer overhead_answer(const Subject& s, const std::vector<Overhead>& found, con
     i.text = fmt::format("{} times in {} iterations, {:.2f} ms in all.", found.size(),
                          s.iterations.items.size(), static_cast<double>(ns) * 1e-6);
     i.advice = advice;
-    for (const Overhead* o : worst_of(
-             found, [](const Overhead&) { return true; },
-             [](const Overhead& x) { return x.span->length_ns(); }))
+    for (const Overhead* o : longest_of(found))
         i.evidence.push_back({o->track, o->row, o->span->begin_ns, o->span->end_ns,
                               fmt::format("{}, {:.3f} ms, {}", s.store.name(o->span->name),
                                           static_cast<double>(o->span->length_ns()) * 1e-6,

@@ -40,7 +40,6 @@ Answer idle_gpu(const Subject& s) {
         if (ms >= 0.02 * gaps && ms > 0)
             causes +=
                 fmt::format("{}{:.2f} ms {}", causes.empty() ? ": " : ", ", ms, text_of(cause));
-    Answer out;
     Insight i =
         insight(s, fmt::format("The GPU is idle {:.0f} % of an iteration", 100 * idle / wall), gaps,
                 Confidence::measured);
@@ -50,15 +49,13 @@ Answer idle_gpu(const Subject& s) {
         "separate findings below say what to change. Their times are parts of this one.";
     if (by_cause[0].second == GapCause::host)
         i.advice += " `gausscope record --stacks` names the functions in which the host was.";
-    for (const Gap* gap : worst_of(
-             s.gaps, [](const Gap&) { return true; }, [](const Gap& g) { return g.at.length(); }))
+    for (const Gap* gap : longest_of(s.gaps))
         i.evidence.push_back(
             {gap->next ? gap->next->track : kNoTrack, gap->next ? gap->next->row : 0, gap->at.begin,
              gap->at.end,
              fmt::format("idle {:.3f} ms {}", static_cast<double>(gap->at.length()) * 1e-6,
                          text_of(gap->cause))});
-    out.found.push_back(std::move(i));
-    return out;
+    return {{std::move(i)}, {}};
 }
 
 namespace {
@@ -119,9 +116,8 @@ std::string launch_text(const Launching& l) {
 
 std::vector<Evidence> launch_gaps(const Subject& s) {
     std::vector<Evidence> out;
-    for (const Gap* gap : worst_of(
-             s.gaps, [](const Gap& g) { return g.cause == GapCause::launch && g.next; },
-             [](const Gap& g) { return g.at.length(); }))
+    for (const Gap* gap :
+         longest_of(s.gaps, [](const Gap& g) { return g.cause == GapCause::launch && g.next; }))
         out.push_back(
             s.evidence(*gap->next, fmt::format("'{}' came {:.1f} us after the GPU ran dry",
                                                s.store.name(gap->next->span->name),
@@ -135,7 +131,6 @@ Answer launch_bound(const Subject& s) {
     if (!s.activity.has_gpu) return cannot_tell(kNoGpuWork);
     const Launching l = look_at_launches(s);
     if (!l.bound) return {};
-    Answer out;
     Insight i = insight(s, "The GPU waits for kernels to be launched", l.gap_ms,
                         l.launch_us > 0 ? Confidence::measured : Confidence::inferred);
     i.text = launch_text(l);
@@ -143,8 +138,7 @@ Answer launch_bound(const Subject& s) {
         "Launch less often: fuse element-wise work (torch.compile, foreach/fused optimizers, one "
         "kernel instead of several), make batches larger, or replay the iteration as a CUDA graph.";
     i.evidence = launch_gaps(s);
-    out.found.push_back(std::move(i));
-    return out;
+    return {{std::move(i)}, {}};
 }
 
 namespace {
@@ -199,7 +193,6 @@ Answer graphs_missing(const Subject& s) {
     // A graph's kernels follow each other without the host: what R2 found between them goes, in
     // these iterations.
     const double share = static_cast<double>(most) / s.count();
-    Answer out;
     Insight i = insight(s, "The same kernels are launched one by one in every iteration",
                         share * l.gap_ms, Confidence::inferred);
     i.text = fmt::format(
@@ -210,8 +203,7 @@ Answer graphs_missing(const Subject& s) {
         "torch.compile(mode=\"reduce-overhead\"), or cudaStreamBeginCapture and cudaGraphLaunch. "
         "Shapes and addresses must stay the same; pass changing data through fixed buffers.";
     i.evidence = launch_gaps(s);
-    out.found.push_back(std::move(i));
-    return out;
+    return {{std::move(i)}, {}};
 }
 
 }  // namespace gs::insights

@@ -37,9 +37,7 @@ Answer data_loading(const Subject& s) {
         "Use more loader threads or processes (num_workers, persistent_workers, prefetch_factor), "
         "decode once and keep photos in memory or on the GPU, use smaller photos, and request the "
         "next batch before using this one.";
-    for (const Interval* at : worst_of(
-             s.data, [](const Interval&) { return true; },
-             [](const Interval& x) { return x.length(); }))
+    for (const Interval* at : longest_of(s.data))
         i.evidence.push_back({s.iterations.track, 0, at->begin, at->end,
                               fmt::format("{:.3f} ms, {}", static_cast<double>(at->length()) * 1e-6,
                                           s.iteration_at(at->begin))});

@@ -42,9 +42,7 @@ std::vector<Evidence> stage_evidence(const Subject& s, Stage stage) {
                     found.push_back({&span, nullptr, t, r});
     }
     std::vector<Evidence> out;
-    for (const Work* w : worst_of(
-             found, [](const Work&) { return true; },
-             [](const Work& x) { return x.span->length_ns(); }))
+    for (const Work* w : longest_of(found))
         out.push_back(s.evidence(*w, fmt::format("{}, {:.3f} ms, {}", s.store.name(w->span->name),
                                                  static_cast<double>(w->span->length_ns()) * 1e-6,
                                                  s.iteration_at(w->span->begin_ns))));

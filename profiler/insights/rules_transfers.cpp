@@ -27,6 +27,10 @@ std::string with_caller(std::string_view what, std::string_view caller) {
 }
 
 double ms_of(const TraceSpan& span) { return static_cast<double>(span.length_ns()) * 1e-6; }
+Evidence call_evidence(const Subject& s, const Call& call) {
+    const std::string name = with_caller(s.store.name(call.span->name), s.caller_of(call));
+    return s.evidence(call, fmt::format("{}, {:.3f} ms", name, ms_of(*call.span)));
+}
 
 /// "cudaStreamSynchronize in 'loss' 12 times": who waits, the most costly first.
 std::string callers_of(const Subject& s, const std::vector<const Call*>& waits) {
@@ -81,7 +85,6 @@ Answer sync_stalls(const Subject& s) {
     // seen.
     const double after =
         s.activity.has_gpu ? s.gap_ms(GapCause::sync) : std::numeric_limits<double>::quiet_NaN();
-    Answer out;
     Insight i = insight(s,
                         fmt::format("The host waits for the GPU {:.1f} times an iteration",
                                     static_cast<double>(waits.size()) / s.count()),
@@ -101,14 +104,8 @@ Answer sync_stalls(const Subject& s) {
                               : "Drop cudaDeviceSynchronize and torch.cuda.synchronize() from the "
                                 "loop, wait for events instead of "
                                 "streams, and read results an iteration later.";
-    for (const Call* c :
-         worst_of(s.calls, counts, [](const Call& c) { return c.span->length_ns(); }))
-        i.evidence.push_back(s.evidence(
-            *c,
-            fmt::format("{}, {:.3f} ms", with_caller(s.store.name(c->span->name), s.caller_of(*c)),
-                        ms_of(*c->span))));
-    out.found.push_back(std::move(i));
-    return out;
+    for (const Call* c : longest_of(s.calls, counts)) i.evidence.push_back(call_evidence(s, *c));
+    return {{std::move(i)}, {}};
 }
 
 namespace {
@@ -165,7 +162,6 @@ Answer pageable_copies(const Subject& s) {
     // From pinned memory the copy runs beside kernels: the time in which none did can be saved, and
     // the wait after it.
     const double alone = alone_ms(s, pageable) + s.gap_ms(GapCause::copy);
-    Answer out;
     Insight i = insight(s, "Asynchronous copies run synchronously: the host's memory is pageable",
                         alone, Confidence::measured);
     i.text = fmt::format(
@@ -175,11 +171,8 @@ Answer pageable_copies(const Subject& s) {
     i.advice =
         "Pin the memory: DataLoader(pin_memory=True) with .to(device, non_blocking=True), "
         "tensor.pin_memory(), cudaHostAlloc or cudaHostRegister; then copy on a separate stream.";
-    for (const Work* w :
-         worst_of(s.works, pageable, [](const Work& w) { return w.span->length_ns(); }))
-        i.evidence.push_back(copy_evidence(s, *w));
-    out.found.push_back(std::move(i));
-    return out;
+    for (const Work* w : longest_of(s.works, pageable)) i.evidence.push_back(copy_evidence(s, *w));
+    return {{std::move(i)}, {}};
 }
 
 namespace {
@@ -217,7 +210,6 @@ Answer copies_alone(const Subject& s) {
     const double rate = link_rate(s), peak = link_peak(s);
     const bool slow = rate < kLinkShare * peak;
     if (!(s.share(alone) > kCopyAloneShare)) return {};
-    Answer out;
     Insight i = insight(s, "Copies run while no kernel does", alone, Confidence::measured);
     i.text =
         fmt::format("{:.2f} ms per iteration are copies and fills that nothing overlaps.", alone);
@@ -232,11 +224,8 @@ Answer copies_alone(const Subject& s) {
         i.advice +=
             " A slow link: check the number of PCIe lanes, NUMA placement, and the size of the "
             "pieces.";
-    for (const Work* w :
-         worst_of(s.works, counts, [](const Work& w) { return w.span->length_ns(); }))
-        i.evidence.push_back(copy_evidence(s, *w));
-    out.found.push_back(std::move(i));
-    return out;
+    for (const Work* w : longest_of(s.works, counts)) i.evidence.push_back(copy_evidence(s, *w));
+    return {{std::move(i)}, {}};
 }
 
 Answer allocator_churn(const Subject& s) {
@@ -255,7 +244,6 @@ Answer allocator_churn(const Subject& s) {
     // What the host spends there counts as far as the GPU runs dry meanwhile: the gaps that it
     // causes.
     const double gaps = s.activity.has_gpu ? s.gap_ms(GapCause::allocator) : inside;
-    Answer out;
     Insight i = insight(
         s,
         fmt::format("Device memory is allocated or freed {:.1f} times an iteration", per_iteration),
@@ -269,14 +257,8 @@ Answer allocator_churn(const Subject& s) {
         "mark, use the caching allocator (no empty_cache() in the loop; "
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True where sizes vary), or cudaMallocAsync "
         "with a release threshold.";
-    for (const Call* c :
-         worst_of(s.calls, counts, [](const Call& c) { return c.span->length_ns(); }))
-        i.evidence.push_back(s.evidence(
-            *c,
-            fmt::format("{}, {:.3f} ms", with_caller(s.store.name(c->span->name), s.caller_of(*c)),
-                        ms_of(*c->span))));
-    out.found.push_back(std::move(i));
-    return out;
+    for (const Call* c : longest_of(s.calls, counts)) i.evidence.push_back(call_evidence(s, *c));
+    return {{std::move(i)}, {}};
 }
 
 }  // namespace gs::insights

@@ -163,5 +163,18 @@ std::vector<const Item*> worst_of(const std::vector<Item>& items, const Counts& 
     out.resize(kept);
     return out;
 }
+/// The longest of `items` for which `counts`, the longest first.
+template <class Item, class Counts = bool (*)(const Item&)>
+std::vector<const Item*> longest_of(
+    const std::vector<Item>& items, const Counts& counts = [](const Item&) { return true; }) {
+    return worst_of(items, counts, [](const Item& item) {
+        if constexpr (requires { item.span; })
+            return item.span->length_ns();
+        else if constexpr (requires { item.at; })
+            return item.at.length();
+        else
+            return item.length();
+    });
+}
 
 }  // namespace gs::insights

@@ -17,6 +17,7 @@
 #include <fstream>
 #include <utility>
 
+#include "base/record/clock.h"
 #include "base/try.h"
 
 namespace gs::sample {
@@ -329,11 +330,14 @@ void PerfEvents::wait(int milliseconds) const {
 }
 
 void PerfEvents::take(std::vector<PerfRecord>& out) {
-    const auto first = static_cast<std::ptrdiff_t>(out.size());
-    for (Ring& ring : rings_) ring.take(out, lost_);
-    std::stable_sort(out.begin() + first, out.end(), [](const PerfRecord& a, const PerfRecord& b) {
-        return a.time_ns < b.time_ns;
-    });
+    // A ring that has been read may get a record older than what the others then hold.
+    const std::int64_t until = now_ns();
+    for (Ring& ring : rings_) ring.take(waiting_, lost_);
+    const auto time = &PerfRecord::time_ns;
+    std::ranges::stable_sort(waiting_, {}, time);
+    const auto end = std::ranges::upper_bound(waiting_, until, {}, time);
+    std::move(waiting_.begin(), end, std::back_inserter(out));
+    waiting_.erase(waiting_.begin(), end);
 }
 
 }  // namespace gs::sample

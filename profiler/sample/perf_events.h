@@ -54,7 +54,7 @@ class PerfEvents {
 
     /// Until there is something to take, or `milliseconds` have passed.
     void wait(int milliseconds) const;
-    /// Appends what came since the last time, in order of time.
+    /// Appends what had come until now, in order of time from call to call.
     void take(std::vector<PerfRecord>& out);
     /// Records that the kernel had no space for.
     std::uint64_t lost() const { return lost_; }
@@ -70,7 +70,8 @@ class PerfEvents {
     bool open_thread(std::uint32_t tid, const PerfOptions& options);
 
     std::vector<Ring> rings_;
-    std::vector<int> others_;  // events of further threads, which write into the rings
+    std::vector<PerfRecord> waiting_;  // for the next take
+    std::vector<int> others_;          // events of further threads, which write into the rings
     std::uint64_t lost_ = 0;
     std::size_t left_out_ = 0;
     bool without_kernel_ = false;

@@ -36,6 +36,7 @@ void ProcessImage::map(CodeMapping mapping) {
         return m.address < mapping.address + mapping.length &&
                mapping.address < m.address + m.length;
     };
+    if (std::ranges::find(mappings_, mapping) != mappings_.end()) return;
     const bool replaces = std::any_of(mappings_.begin(), mappings_.end(), overlaps);
     if (replaces) {
         std::erase_if(mappings_, overlaps);

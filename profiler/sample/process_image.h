@@ -20,6 +20,7 @@ class SymbolFiles;  ///< process_image.cpp
 struct CodeMapping {
     std::uint64_t address = 0, length = 0, offset = 0;
     std::string path;
+    bool operator==(const CodeMapping&) const = default;
 };
 
 /// True where stacks are unwound by DWARF and functions have names.

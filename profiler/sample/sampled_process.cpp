@@ -83,8 +83,8 @@ std::uint32_t SampledProcess::tid_inside(std::uint32_t tid) {
 }
 
 void SampledProcess::adopt() {
-    name_ = program_of(pid_, "?");
-    threads_ = threads_of(pid_);
+    name_ = program_of(pid_, name_.empty() ? "?" : name_);
+    for (const std::uint32_t tid : threads_of(pid_)) begin_thread(tid);
     image_->map_all();
 }
 

@@ -21,7 +21,7 @@ class SampledProcess {
   public:
     SampledProcess(std::uint32_t pid, std::uint64_t source, std::shared_ptr<SymbolFiles> files);
 
-    /// It runs already: its code and threads as /proc shows them.
+    /// It runs already, or records of it were lost: its code and threads as /proc shows them.
     void adopt();
     /// A copy of `parent`'s memory, as fork() makes one.
     void inherit(const SampledProcess& parent);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <map>
+#include <utility>
 
+#include "base/format.h"
 #include "base/mailbox.h"
 #include "base/record/clock.h"
 #include "base/record/scope.h"
@@ -62,7 +64,7 @@ class StackSampler::Worker {
     static inline std::atomic<std::uint64_t> last_source_{1ull << 31};  // rings begin with 1
     std::vector<PerfRecord> records_;
     std::int64_t looked_ns_ = 0, handed_over_ns_ = 0;
-    std::uint64_t samples_ = 0, not_taken_ = 0;
+    std::uint64_t samples_ = 0, not_taken_ = 0, lost_ = 0;
     std::vector<std::string> python_remarks_;
     Queue<Batch> batches_{1024};
 };
@@ -85,7 +87,10 @@ void StackSampler::Worker::step() {
 
 void StackSampler::Worker::take(const PerfRecord& record) {
     using Kind = PerfRecord::Kind;
-    if (processes_.size() >= kMostProcesses && !processes_.contains(record.pid)) return;
+    const bool known = processes_.contains(record.pid);
+    if (processes_.size() >= kMostProcesses && !known) return;
+    if (!known && (record.kind == Kind::sample || record.kind == Kind::mapping))
+        adopt(record.pid);  // how it began was lost
     switch (record.kind) {
         case Kind::sample:
             ++samples_;
@@ -137,18 +142,20 @@ void StackSampler::Worker::queue(SampledProcess& of, bool ended) {
 
 void StackSampler::Worker::hand_over(std::int64_t now) {
     handed_over_ns_ = now;
+    // Not only samples: which programs began, and what they mapped.
+    if (const std::uint64_t lost = events_.lost(); std::exchange(lost_, lost) != lost)
+        for (auto& [pid, of] : processes_) of.adopt();
     for (auto& [pid, of] : processes_) queue(of, false);
 }
 
 std::vector<std::string> StackSampler::Worker::remarks() const {
     std::vector<std::string> out;
-    if (events_.lost() + not_taken_ > 0)
-        out.push_back(fmt::format("{} samples of call stacks were lost (the machine was too busy)",
-                                  events_.lost() + not_taken_));
-    if (events_.threads_left_out() > 0)
-        out.push_back(fmt::format(
-            "call stacks of {} threads are missing: the limit of open files is too low (ulimit -n)",
-            events_.threads_left_out()));
+    if (const std::uint64_t lost = events_.lost() + not_taken_; lost > 0)
+        out.push_back(counted(lost, "sample") +
+                      " of call stacks lost: the machine was too busy, or the rate too high");
+    if (const std::size_t threads = events_.threads_left_out(); threads > 0)
+        out.push_back("call stacks missing of " + counted(threads, "thread") +
+                      ": the limit of open files is too low (ulimit -n)");
     if (events_.without_kernel())
         out.push_back(
             "call stacks show no time inside the kernel: only root may see it, or anyone with "

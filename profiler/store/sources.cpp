@@ -47,15 +47,11 @@ void take_track(TraceSource& source, const TrackInfo& info, std::uint32_t pid, T
 
 /// `to` counts all that some sources lost; one of them now says `loss` instead of `before`.
 void replace_losses(LossCounts& to, const LossCounts& before, const LossCounts& loss) {
-    to.lapped += loss.lapped - before.lapped;
-    to.dropped += loss.dropped - before.dropped;
-    to.malformed += loss.malformed - before.malformed;
-    to.untimed += loss.untimed - before.untimed;
-    to.too_deep += loss.too_deep - before.too_deep;
-    to.forgotten += loss.forgotten - before.forgotten;
-    to.unexplained += loss.unexplained - before.unexplained;
-    to.dropped_strings += loss.dropped_strings - before.dropped_strings;
-    to.truncated_strings += loss.truncated_strings - before.truncated_strings;
+    using Of = LossCounts;
+    for (const auto count :
+         {&Of::lapped, &Of::dropped, &Of::malformed, &Of::untimed, &Of::too_deep, &Of::forgotten,
+          &Of::unexplained, &Of::dropped_strings, &Of::truncated_strings})
+        to.*count += loss.*count - before.*count;
 }
 
 /// Events that come in order of time.
@@ -166,7 +162,9 @@ void Sources::take_state(TraceSource& source, const TraceBatch& batch, std::size
     source.loss = batch.loss;
     source.written = batch.written;
     TraceProcess& process = processes_[source.process];
-    if (process.name.empty() || source.process == 0) process.name = batch.process_name;
+    // By exec a process gets another, which the first to report it knows.
+    if (!batch.process_name.empty() && (process.name.empty() || process.source == batch.source))
+        process.name = batch.process_name;
     process.take(batch, keep);
     if (!source.open.empty() || !batch.open.empty()) {
         source.take_open(batch.open);

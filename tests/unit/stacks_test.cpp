@@ -12,9 +12,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <protozero/pbf_reader.hpp>
-#include <sstream>
 #include <thread>
 
+#include "base/file.h"
 #include "base/inflate.h"
 #include "profiler/analysis/sample_columns.h"
 #include "profiler/analysis/stack_profile.h"
@@ -62,15 +62,9 @@ TraceStore sampled_store() {
     return store;
 }
 
-std::string text_of(const fs::path& path) {
-    std::ostringstream out;
-    out << std::ifstream(path, std::ios::binary).rdbuf();
-    return out.str();
-}
-
 std::string folded(const TraceStore& store, const test::TemporaryFolder& folder) {
     EXPECT_TRUE(export_folded_stacks(store, folder / "a.stacks.folded").has_value());
-    return text_of(folder / "a.stacks.folded");
+    return *read_text_file(folder / "a.stacks.folded");
 }
 
 constexpr const char* kFolded =
@@ -292,7 +286,7 @@ std::string unpacked(const std::string& packed) {
 TEST(Stacks, PprofHoldsThemLeafFirst) {
     const test::TemporaryFolder folder;
     ASSERT_TRUE(export_pprof(sampled_store(), folder / "a.pb.gz").has_value());
-    const std::string bytes = unpacked(text_of(folder / "a.pb.gz"));
+    const std::string bytes = unpacked(*read_text_file(folder / "a.pb.gz"));
     std::vector<std::string> texts, stacks;
     std::map<std::uint64_t, std::uint64_t> function_of, name_of;
     std::vector<std::pair<std::vector<std::uint64_t>, std::vector<std::int64_t>>> samples;
@@ -493,6 +487,11 @@ TEST(Stacks, AndTheRingOfAProcessAreOneProcess) {
     ASSERT_EQ(store.processes().size(), 2u);
     EXPECT_EQ(store.samples().thread(0, 7)->samples.size(), 6u);
     EXPECT_EQ(store.samples().thread(1, 7)->samples.size(), 3u);
+    // By exec one of them becomes another program.
+    stacks.process_name = other.process_name = "the next";
+    for (const TraceBatch& batch : {stacks, other}) store.ingest(batch);
+    EXPECT_EQ(store.processes()[0].name, ring.process_name) << "the ring's name came first";
+    EXPECT_EQ(store.processes()[1].name, "the next");
 }
 
 }  // namespace
