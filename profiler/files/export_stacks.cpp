@@ -1,5 +1,6 @@
 // Field numbers: profile.proto of github.com/google/pprof.
 #include "profiler/files/export_stacks.h"
+#include "base/try.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/try.h"
 #include "profiler/files/stack_sums.h"
 
 namespace gs {
@@ -58,6 +60,9 @@ class PprofWriter {
         type(1, "samples", "count");
         type(1, "cpu", "nanoseconds");
         type(1, "blocked", "nanoseconds");
+        const std::string& program = store_.processes()[sums.begin()->first.process].name;
+        for (const StackFrame& frame : store_.samples().frames())
+            if (store_.name(frame.module) == program) mapping(frame.module);  // it comes first
         for (const auto& [place, sum] : sums) sample(place, sum);
         out_.add_int64(9, range_.begin_ns + store_.sources().realtime_offset_ns());
         out_.add_int64(10, range_.end_ns - range_.begin_ns);
@@ -99,8 +104,7 @@ class PprofWriter {
         const std::int64_t file = text(store_.name(frame.file));
         pbf_writer f(out_, 5);
         f.add_uint64(1, place->second);
-        f.add_int64(2, name);
-        f.add_int64(3, name);
+        f.add_int64(2, name);  // without the system's: pprof would shorten what it took for that
         f.add_int64(4, file);
         return place->second;
     }
@@ -124,21 +128,18 @@ class PprofWriter {
         for (const std::uint32_t f : frames_of(store_.samples(), place.stack))
             ids.push_back(location(f));
         const std::string range = ranges_text(store_, place);
-        struct Label {
-            std::int64_t key, value;
-        };
-        std::vector<Label> labels{
+        std::vector<std::pair<std::int64_t, std::int64_t>> labels{
             {text("process"), text(process_name(store_, place.process))},
             {text("thread"), text(thread_name(store_, place.process, place.tid))}};
-        if (!range.empty()) labels.push_back({text("range"), text(range)});
+        if (!range.empty()) labels.emplace_back(text("range"), text(range));
         const std::int64_t values[] = {sum.samples, sum.cpu_ns, sum.blocked_ns};
         pbf_writer s(out_, 2);
         s.add_packed_uint64(1, ids.begin(), ids.end());
         s.add_packed_int64(2, std::begin(values), std::end(values));
-        for (const Label& label : labels) {
+        for (const auto& [key, value] : labels) {
             pbf_writer l(s, 3);
-            l.add_int64(1, label.key);
-            l.add_int64(2, label.value);
+            l.add_int64(1, key);
+            l.add_int64(2, value);
         }
     }
 
@@ -193,10 +194,9 @@ std::string ranges_text(const TraceStore& store, const StackPlace& place) {
 }
 
 Result<void> export_folded_stacks(const TraceStore& store, const fs::path& path) {
-    const auto sums = sums_of(store, path);
-    if (!sums) return tl::unexpected(sums.error());
+    GS_TRY(const StackSums sums, sums_of(store, path));
     std::map<std::string, std::int64_t> lines;
-    for (const auto& [place, sum] : *sums)
+    for (const auto& [place, sum] : sums)
         lines[folded_line(store, place)] += sum.cpu_ns + sum.blocked_ns;
     std::string out;
     for (const auto& [line, ns] : lines) out += fmt::format("{} {}\n", line, (ns + 500) / 1000);
@@ -209,11 +209,10 @@ std::string pprof(const TraceStore& store, TimeRange range) {
 }
 
 Result<void> export_pprof(const TraceStore& store, const fs::path& path) {
-    const auto sums = sums_of(store, path);
-    if (!sums) return tl::unexpected(sums.error());
+    GS_TRY(const StackSums sums, sums_of(store, path));
     const SampleBook& samples = store.samples();
     return write_text_file(
-        path, gzipped(PprofWriter(store, {samples.begin_ns(), samples.end_ns()}).write(*sums)));
+        path, gzipped(PprofWriter(store, {samples.begin_ns(), samples.end_ns()}).write(sums)));
 }
 
 }  // namespace gs

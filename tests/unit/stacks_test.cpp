@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <protozero/pbf_reader.hpp>
+#include <semaphore>
 #include <thread>
 
 #include "base/file.h"
@@ -208,24 +209,20 @@ TEST(Stacks, VeryManyAreDrawnAsFew) {
 class WaitingThread {
   public:
     explicit WaitingThread(const char* name) {
-        thread_ = std::thread([this, name] {
+        thread_ = std::jthread([this, name] {
             ::pthread_setname_np(::pthread_self(), name);
             tid_ = static_cast<std::uint32_t>(::gettid());
-            go_.wait(false);
+            go_.acquire();
         });
         while (tid_ == 0) std::this_thread::yield();
     }
-    ~WaitingThread() {
-        go_ = true;
-        go_.notify_all();
-        thread_.join();
-    }
+    ~WaitingThread() { go_.release(); }
     std::uint32_t tid() const { return tid_; }
 
   private:
     std::atomic<std::uint32_t> tid_{0};
-    std::atomic<bool> go_{false};
-    std::thread thread_;
+    std::binary_semaphore go_{0};
+    std::jthread thread_;
 };
 
 TEST(Stacks, OurOwnThreadInAProgramIsNoneOfIts) {
@@ -241,9 +238,7 @@ TEST(Stacks, OurOwnThreadInAProgramIsNoneOfIts) {
 }
 
 TEST(Stacks, GoWithinTheBudgetAndWithTheirProcess) {
-    TraceStoreOptions options;
-    options.max_bytes = 1 << 20;
-    TraceStore store(options);
+    TraceStore store({.max_bytes = 1 << 20});
     for (int round = 0; round < 200; ++round) {
         TraceBatch b = sampled_batch();
         b.spans.clear();
@@ -288,7 +283,7 @@ TEST(Stacks, PprofHoldsThemLeafFirst) {
     ASSERT_TRUE(export_pprof(sampled_store(), folder / "a.pb.gz").has_value());
     const std::string bytes = unpacked(*read_text_file(folder / "a.pb.gz"));
     std::vector<std::string> texts, stacks;
-    std::map<std::uint64_t, std::uint64_t> function_of, name_of;
+    std::map<std::uint64_t, std::uint64_t> function_of, name_of, modules;
     std::vector<std::pair<std::vector<std::uint64_t>, std::vector<std::int64_t>>> samples;
     for (protozero::pbf_reader p(bytes); p.next();) {
         if (p.tag() == 6) {
@@ -303,6 +298,10 @@ TEST(Stacks, PprofHoldsThemLeafFirst) {
                 else
                     s.skip();
             }
+        } else if (p.tag() == 3) {
+            protozero::pbf_reader mapping = p.get_message();
+            for (auto& name = modules[modules.size()]; mapping.next(5);)
+                name = mapping.get_uint64();
         } else if (p.tag() == 4 || p.tag() == 5) {
             const bool is_function = p.tag() == 5;
             std::uint64_t id = 0, other = 0;
@@ -324,6 +323,7 @@ TEST(Stacks, PprofHoldsThemLeafFirst) {
     }
     ASSERT_EQ(samples.size(), 2u);
     EXPECT_EQ(texts.front(), "");
+    EXPECT_EQ(texts[modules[0]], "trainer") << "what pprof calls the profile's file";
     for (const auto& [ids, values] : samples) {
         std::string stack;
         for (const std::uint64_t id : ids) stack += texts[name_of[function_of[id]]] + "<";
