@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Whether iterations are counted right: runs a training loop with 1 to 8 workers and five times that a batch takes to load, as
-PyTorch's (DataLoader), as ranges alone (nvtx) and as ranges of two MPI ranks, each under `record` and `serve` at once. Compares
-what the file and what the daemon say with the truth, and exits with 3 if one is more than 1 off. PYTHON is an interpreter with
-PyTorch, nvtx and mpi4py. The variable is GAUSSCOPE.
+PyTorch's (DataLoader), as ranges alone (nvtx) and as ranges of two MPI ranks, each under `record` and `serve` at once, those of
+ranges alone under `attach`, too. Compares what the files and what the daemon say with the truth, and exits with 3 if one is more
+than 1 off. PYTHON is an interpreter with PyTorch, nvtx and mpi4py. The variable is GAUSSCOPE.
 
     iterations_bench.py PYTHON [torch nvtx mpi] [--workers 1 2 4 8] [--steps 60] [--keep DIR]
 """
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -21,10 +22,14 @@ from recorded import MPIRUN, environment, insights_of
 
 BATCH_MS = (0.3, 1, 3, 10, 30)
 WARM_UP = 3  # that insights leave out
+INJECTED = "libgausscope_inject.so"
 RANGES = """
 import os, queue, sys, threading, time, nvtx
 workers, batch_s, steps = int(sys.argv[1]), float(sys.argv[2]) * 1e-3, int(sys.argv[3])
 ready, left, lock = queue.Queue(2 * workers), [steps], threading.Lock()
+if len(sys.argv) > 4:  # somebody attaches first
+    nvtx.mark("begin")
+    sys.stdin.readline()
 def load():
     while True:
         with lock:
@@ -92,6 +97,31 @@ def counted(folder, daemon, python, kind, workers, batch_ms, steps):
     return in_file, [int(n) for n in re.findall(series, metrics, re.MULTILINE)]
 
 
+def counted_attached(folder, python, workers, batch_ms, steps):
+    """Iterations of a process of ranges alone that `attach` found, as its file says."""
+    gausscope, around, trace = pathlib.Path(os.environ["GAUSSCOPE"]), environment(folder / "attached", "attached"), folder / "a.pftrace"
+    (folder / "attached" / "run").mkdir(0o700, parents=True, exist_ok=True)
+    library = next(p for p in (gausscope.with_name(INJECTED), gausscope.parents[1] / "lib" / INJECTED) if p.exists())
+    program = subprocess.Popen([python, folder / "train.py", str(workers), str(batch_ms), str(steps), "wait"], text=True,
+                               env=dict(around, NVTX_INJECTION64_PATH=str(library)), stdin=subprocess.PIPE)
+
+    def wait_for_leases(count):
+        found = []
+        while not any(p["leases"] == count for p in found):
+            time.sleep(0.05)
+            listed = subprocess.run([gausscope, "attach", "--json"], env=around, check=True, capture_output=True, text=True).stdout
+            found = json.loads(listed.splitlines()[-1])["processes"]
+
+    wait_for_leases(0)
+    attach = subprocess.Popen([gausscope, "attach", str(program.pid), "--headless", "--insights", "--json", "-o", trace], env=around,
+                              text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    wait_for_leases(1)
+    program.stdin.close()
+    program.wait()
+    said = attach.communicate(timeout=60)[0]
+    return [json.loads(said.splitlines()[-1])["insights"]["iterations"] + WARM_UP]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("python")
@@ -112,13 +142,16 @@ def main():
                 for batch_ms in BATCH_MS:
                     in_file, in_daemon = counted(folder, address, asked.python, kind, workers, batch_ms, asked.steps)
                     expected = 2 if kind == "mpi" else 1
-                    right = all(len(found) == expected and all(abs(n - asked.steps) <= 1 for n in found) for found in (in_file, in_daemon))
+                    in_attach = counted_attached(folder, asked.python, workers, batch_ms, asked.steps) if kind == "nvtx" else [asked.steps]
+                    right = all(len(found) == expected and all(abs(n - asked.steps) <= 1 for n in found)
+                                for found in (in_file, in_daemon, in_attach * expected))
                     cells += 1
                     wrong += not right
                     if not right and asked.keep:
                         shutil.copy(folder / "t.pftrace", asked.keep / f"{kind}-{workers}-{batch_ms}.pftrace")
                     if not right:
-                        print(f"{kind}, {workers} workers, {batch_ms} ms a batch: file {in_file}, daemon {in_daemon} of {asked.steps}", flush=True)
+                        print(f"{kind}, {workers} workers, {batch_ms} ms a batch: file {in_file}, daemon {in_daemon}, attached {in_attach} "
+                              f"of {asked.steps}", flush=True)
             print(f"{kind}: {cells} cells so far, {wrong} wrong; load {os.getloadavg()[0]:.1f}", flush=True)
     finally:
         daemon.kill()
