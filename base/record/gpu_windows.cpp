@@ -28,10 +28,9 @@ void GpuWindows::turn(bool on, const CostSample& now) noexcept {
     const std::uint64_t length = now.now_ns - since_ns_;
     if (!on) window_ns_ = length;
     if (on) {
-        const auto window = static_cast<double>(window_ns_);
-        duty_ = window / (window + static_cast<double>(length));
+        duty_ = share_of_window(length);
         const std::uint64_t records = now.cupti_records - window_.cupti_records;
-        window_share_ = record_ns_ * static_cast<double>(records) / window;
+        window_share_ = record_ns_ * static_cast<double>(records) / static_cast<double>(window_ns_);
         window_ = now;
     }
     on_ = on;
@@ -68,6 +67,7 @@ bool GpuWindows::update(const CostSample& now, double share) noexcept {
     if (on_ && tokens_ns_ <= 0 && length >= kShortestOnNs) turn(false, now);
     if (!on_ && tokens_ns_ >= 0 && length >= kShortestOffNs) turn(true, now);
     if (on_ && now.now_ns - since_ns_ >= kForGoodNs) duty_ = 1;
+    if (!on_) duty_ = std::min(duty_, share_of_window(now.now_ns - since_ns_));
     return on_;
 }
 

@@ -30,12 +30,16 @@ class GpuWindows {
     /// The price of a record as it was found to be, over what the constructor got.
     double factor() const { return factor_; }
 
-    /// Share of the time that CUPTI recorded, over the last window and the pause that paid for it.
+    /// Share of the time that CUPTI recorded, over the last window and the pause that paid for it;
+    /// in a pause that already is longer, over the window and that one.
     double duty() const { return duty_; }
 
   private:
     double price(const CostSample& from, const CostSample& to) const noexcept;
     void turn(bool on, const CostSample& now) noexcept;
+    double share_of_window(std::uint64_t pause_ns) const {
+        return static_cast<double>(window_ns_) / static_cast<double>(window_ns_ + pause_ns);
+    }
 
     static constexpr std::uint32_t kLearned = 5;
     double record_ns_, factor_ = 1;

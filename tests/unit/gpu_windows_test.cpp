@@ -100,6 +100,13 @@ TEST(GpuWindows, APriceFoundWrongIsCorrected) {
     EXPECT_EQ(program.windows.factor(), 0.25);
 }
 
+TEST(GpuWindows, TheirShareFallsWhileThePauseLasts) {
+    Program program;
+    program.launches = 1e6;  // a second of it is paid for by minutes
+    program.run(20);
+    EXPECT_NEAR(program.windows.duty(), 1.0 / 20, 0.01);
+}
+
 TEST(GpuWindows, ComeBackWhenTheProgramIsCheapAgain) {
     Program program;
     program.launches = 100'000;

@@ -9,24 +9,15 @@ namespace gs::serve {
 namespace {
 
 using test::kMs, test::samples_of;
-using test::RecordedProcess;
+using test::RecordedProcess, test::ServedMetrics;
 
-TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
+TEST_F(ServedMetrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
     for (std::uint32_t rank = 0; rank < 8; ++rank) {
-        RecordedProcess process;
-        process.source = 7 + rank;
-        process.pid = 4242 + rank;
-        TraceBatch b = process.batch(11'000);
+        TraceBatch b = RecordedProcess{.pid = 4242 + rank, .source = 7 + rank}.batch(11'000);
         b.labels.rank = static_cast<int>(rank);
         for (std::uint32_t gpu = 0; gpu < 8; ++gpu) {
-            GpuDeviceEvent device;
-            device.device = gpu;
-            device.name = "H100";
-            device.uuid = "GPU-" + std::to_string((gpu + rank) % 8);  // CUDA_VISIBLE_DEVICES
-            b.devices.push_back(device);
+            const std::string uuid = "GPU-" + std::to_string((gpu + rank) % 8);  // as others see it
+            b.devices.push_back({.device = gpu, .name = "H100", .uuid = uuid});
             b.names.push_back({10 + gpu, "GPU " + std::to_string(gpu) + " power [W]"});
             b.counters.push_back({10'500 * kMs, 600.0 + (gpu + rank) % 8, 0, 10 + gpu});
         }
@@ -38,10 +29,7 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
     liar.pid = 666;
     TraceBatch lies = liar.batch(11'000);
     lies.process_name = kNodeGpus;
-    lies.devices.emplace_back();
-    lies.devices.back().device = 5;
-    lies.devices.back().name = "H1000";
-    lies.devices.back().uuid = "GPU-5";
+    lies.devices.push_back({.device = 5, .name = "H1000", .uuid = "GPU-5"});
     lies.names.push_back({10, "GPU 5 power [W]"});
     lies.counters.push_back({10'900 * kMs, 1e6, 0, 10});
     store.ingest(lies);
@@ -52,10 +40,8 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
     node.read_ns = 11'000 * kMs;
     node.process_name = kNodeGpus;
     for (std::uint32_t gpu = 0; gpu < 9; ++gpu) {
-        node.devices.emplace_back();
-        node.devices.back().device = gpu;
-        node.devices.back().name = "H100";
-        node.devices.back().uuid = "GPU-" + std::to_string(gpu);
+        node.devices.push_back(
+            {.device = gpu, .name = "H100", .uuid = "GPU-" + std::to_string(gpu)});
         node.names.push_back({1 + gpu, "GPU " + std::to_string(gpu) + " power [W]"});
         node.counters.push_back({10'600 * kMs, 700.0 + gpu, 0, 1 + gpu});
     }
@@ -72,19 +58,13 @@ TEST(Metrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
     EXPECT_EQ(text.find("gausscope_counter{"), std::string::npos);
 }
 
-TEST(Metrics, FiguresOfAGpuHaveNamesThatMeanTheSameElsewhere) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
+TEST_F(ServedMetrics, FiguresOfAGpuHaveNamesThatMeanTheSameElsewhere) {
     TraceBatch node;
     node.source = kNodeGpusSource;
     node.pid = 9;
     node.read_ns = 11'000 * kMs;
     node.process_name = kNodeGpus;
-    node.devices.emplace_back();
-    node.devices.back().name = "H100";
-    node.devices.back().uuid = "GPU-0";
-    node.devices.back().memory_bytes = 80ull << 30;
+    node.devices.push_back({.name = "H100", .uuid = "GPU-0", .memory_bytes = 80ull << 30});
     std::uint32_t name = 0;
     for (const auto& [metric, value] :
          {std::pair("utilisation [%]", 87.0), std::pair("memory utilisation [%]", 41.0),
@@ -93,7 +73,7 @@ TEST(Metrics, FiguresOfAGpuHaveNamesThatMeanTheSameElsewhere) {
         node.counters.push_back({10'600 * kMs, value, 0, name});
     }
     store.ingest(node);
-    metrics.update(store, watch.look(store, 11'000 * kMs), 11'000 * kMs);
+    look(11'000);
     const Exposition told = metrics.tell({});
     const auto s = samples_of(told.open_metrics());
     const std::string gpu = R"({uuid="GPU-0",model="H100")";
@@ -117,11 +97,7 @@ TEST(Metrics, FiguresOfAGpuHaveNamesThatMeanTheSameElsewhere) {
         EXPECT_NE(message.find(word), message.npos) << word;
 }
 
-TEST(Metrics, LabelsSayWhereAProcessRuns) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    RecordedProcess process;
+TEST_F(ServedMetrics, LabelsSayWhereAProcessRuns) {
     TraceBatch batch = process.batch(11'000);
     batch.labels.job = "bert";
     batch.labels.name_space = "team";
@@ -130,15 +106,15 @@ TEST(Metrics, LabelsSayWhereAProcessRuns) {
     batch.labels.node = "n7";
     process.iterate(batch, 10'000, 100);
     store.ingest(batch);
-    metrics.update(store, watch.look(store, 11'000 * kMs), 11'000 * kMs);
+    look(11'000);
     const Exposition told = metrics.tell({});
     const auto s = samples_of(told.open_metrics());
     EXPECT_NE(otlp_message(told, {}, 1, 2).find("gausscope.job"), std::string::npos);
-    const std::string labels =
+    const std::string series =
         R"({process="train.py",rank="3",job="bert",namespace="team",pod="bert-worker-3",node="n7")";
-    EXPECT_EQ(s.count("gausscope_records_total" + labels + "}"), 1u);
+    EXPECT_EQ(s.count("gausscope_records_total" + series + "}"), 1u);
     // A restarted container continues the series.
-    EXPECT_EQ(s.count("gausscope_process_info" + labels + R"(,pid="4242"})"), 1u);
+    EXPECT_EQ(s.count("gausscope_process_info" + series + R"(,pid="4242"})"), 1u);
 }
 
 }  // namespace

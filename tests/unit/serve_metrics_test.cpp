@@ -13,7 +13,7 @@ namespace gs::serve {
 namespace {
 
 using test::kMs, test::samples_of;
-using test::RecordedProcess;
+using test::RecordedProcess, test::ServedMetrics;
 
 TEST(Exposition, HistogramBucketsAddUp) {
     TimeHistogram times;
@@ -41,9 +41,7 @@ TEST(Exposition, HistogramBucketsAddUp) {
 std::set<std::string> stages_told(const std::string& side, const char* kernel,
                                   const char* range = "load") {
     RecordedProcess process;
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
+    test::Served served;
     for (std::int64_t second = 10; second < 14; ++second) {
         TraceBatch batch = process.batch((second + 1) * 1000);
         batch.names[1].text = range;
@@ -52,12 +50,11 @@ std::set<std::string> stages_told(const std::string& side, const char* kernel,
         batch.gpu_work.push_back(batch.gpu_work.back());
         batch.gpu_work.back().kind = GpuWorkKind::copy;
         batch.gpu_work.back().correlation = 0;
-        store.ingest(batch);
-        const std::int64_t now = (second + 1) * 1000 * kMs;
-        metrics.update(store, watch.look(store, now), now);
+        served.store.ingest(batch);
+        served.look((second + 1) * 1000);
     }
     std::set<std::string> out;
-    for (const auto& [name, value] : samples_of(metrics.tell({}).open_metrics())) {
+    for (const auto& [name, value] : samples_of(served.text())) {
         const auto at = name.find(R"(stage=")");
         if (name.starts_with("gausscope_stage_seconds_count") &&
             name.find("side=\"" + side + "\"") != name.npos && value > 0)
@@ -114,19 +111,15 @@ void second_of_iterations(TraceStore& store, RecordedProcess& process, std::int6
     store.ingest(batch);
 }
 
-TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    RecordedProcess process;
+const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
+
+TEST_F(ServedMetrics, CountsEveryIterationOnceAndItsStages) {
     // Whole seconds pass; the last one is too young to be looked at.
     for (std::int64_t second = 10; second < 16; ++second) {
         second_of_iterations(store, process, second * 1000);
-        const std::int64_t now = (second + 1) * 1000 * kMs;
-        metrics.update(store, watch.look(store, now), now);
+        look((second + 1) * 1000);
     }
-    const auto s = samples_of(metrics.tell({}).open_metrics());
-    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
+    const auto s = samples_of(text());
     // The first look only begins the counting, at 10 s; the last one counts up to 15 s.
     EXPECT_EQ(s.at("gausscope_iteration_seconds_count{" + labels + "}"), 50);
     EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 5.0, 1e-9);
@@ -148,9 +141,7 @@ TEST(Metrics, CountsEveryIterationOnceAndItsStages) {
 /// the budget pauses. Seconds pass, `count` of them.
 std::map<std::string, double> paused_most_of_the_time(RecordedProcess& process, bool with_ranges,
                                                       int count) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
+    test::Served served;
     for (std::int64_t second = 10; second < 10 + count; ++second) {
         TraceBatch batch = process.batch((second + 1) * 1000);
         for (int i = 0; i < 10; ++i) {
@@ -162,17 +153,14 @@ std::map<std::string, double> paused_most_of_the_time(RecordedProcess& process, 
         // In pieces, as they come.
         batch.pauses = {{(second * 1000 + 200) * kMs, (second * 1000 + 600) * kMs, true, true},
                         {(second * 1000 + 600) * kMs, (second + 1) * 1000 * kMs, true, true}};
-        store.ingest(batch);
-        const std::int64_t now = (second + 1) * 1000 * kMs;
-        metrics.update(store, watch.look(store, now), now);
+        served.store.ingest(batch);
+        served.look((second + 1) * 1000);
     }
-    return samples_of(metrics.tell({}).open_metrics());
+    return samples_of(served.text());
 }
 
-TEST(Metrics, WhatTheBudgetLeftOutIsNotIdle) {
-    RecordedProcess process;
+TEST_F(ServedMetrics, WhatTheBudgetLeftOutIsNotIdle) {
     const auto s = paused_most_of_the_time(process, true, 10);
-    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 9 * 0.2, 1e-6);
     EXPECT_NEAR(s.at("gausscope_gpu_busy_seconds_total{" + labels + "}"), 9 * 0.2, 1e-6);
     EXPECT_NEAR(s.at("gausscope_gpu_idle_ratio{" + labels + "}"), 0, 1e-6);
@@ -180,10 +168,8 @@ TEST(Metrics, WhatTheBudgetLeftOutIsNotIdle) {
     EXPECT_NEAR(s.at("gausscope_iteration_seconds_sum{" + labels + "}"), 1.8, 1e-6);
 }
 
-TEST(Metrics, IterationsFoundFromKernelsEndAtAPause) {
-    RecordedProcess process;
+TEST_F(ServedMetrics, IterationsFoundFromKernelsEndAtAPause) {
     const auto s = paused_most_of_the_time(process, false, 10);
-    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     // Ten begins a second, nine of them with an end that was seen.
     const double count = s.at("gausscope_iteration_seconds_count{" + labels + "}");
     EXPECT_EQ(count, 81);
@@ -193,9 +179,7 @@ TEST(Metrics, IterationsFoundFromKernelsEndAtAPause) {
 /// A rank that computes and then waits in `collective` for the others, 100 ms a turn; nothing names
 /// its iterations.
 std::map<std::string, double> rank_with(const char* collective, double work_ms) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
+    test::Served served;
     RecordedProcess process;
     for (std::int64_t second = 10; second < 20; ++second) {
         TraceBatch batch = process.batch((second + 1) * 1000);
@@ -206,15 +190,13 @@ std::map<std::string, double> rank_with(const char* collective, double work_ms) 
             batch.spans.push_back({at, worked, 0, 0, 1, 0, false});
             batch.spans.push_back({worked, at + 100 * kMs, 0, 0, 2, 0, false});
         }
-        store.ingest(batch);
-        const std::int64_t now = (second + 1) * 1000 * kMs;
-        metrics.update(store, watch.look(store, now), now);
+        served.store.ingest(batch);
+        served.look((second + 1) * 1000);
     }
-    return samples_of(metrics.tell({}).open_metrics());
+    return samples_of(served.text());
 }
 
-TEST(Metrics, OwnTimeIsWithoutCollectivesAndAbsentWhereNoneIsSeen) {
-    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
+TEST_F(ServedMetrics, OwnTimeIsWithoutCollectivesAndAbsentWhereNoneIsSeen) {
     const auto s = rank_with("MPI_Allreduce", 30);
     const double count = s.at("gausscope_iteration_seconds_count{" + labels + "}");
     EXPECT_NEAR(count, 90, 1);  // found late, and counted from the first on
@@ -229,11 +211,7 @@ TEST(Metrics, OwnTimeIsWithoutCollectivesAndAbsentWhereNoneIsSeen) {
 }
 
 /// Micro turns come first; that each turn of the loop holds four of them is seen later.
-TEST(Metrics, AnotherLoopGetsASeriesOfItsOwn) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    RecordedProcess process;
+TEST_F(ServedMetrics, AnotherLoopGetsASeriesOfItsOwn) {
     std::map<std::string, double> before;
     for (std::int64_t second = 10; second < 70; ++second) {
         TraceBatch batch = process.batch((second + 1) * 1000);
@@ -247,83 +225,70 @@ TEST(Metrics, AnotherLoopGetsASeriesOfItsOwn) {
             batch.spans.push_back({at + 45 * kMs, at + 48 * kMs, 0, 0, 4, 0, false});
         }
         store.ingest(batch);
-        const std::int64_t now = (second + 1) * 1000 * kMs;
-        metrics.update(store, watch.look(store, now), now);
-        const auto s = samples_of(metrics.tell({}).open_metrics());
+        look((second + 1) * 1000);
+        const auto s = samples_of(text());
         for (const auto& [name, value] : before) EXPECT_GE(s.at(name), value) << name;
         for (const auto& [name, value] : s)
             if (name.starts_with("gausscope_iteration_seconds_count")) before[name] = value;
     }
     ASSERT_EQ(before.size(), 2u);
-    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     EXPECT_EQ(before.count("gausscope_iteration_seconds_count{" + labels + "}"), 1u);
     EXPECT_EQ(before.count("gausscope_iteration_seconds_count{" + labels + R"(,loop="optimizer"})"),
               1u);
     double staged_s = 0;  // of both loops together: no moment twice
-    for (const auto& [name, value] : samples_of(metrics.tell({}).open_metrics()))
+    for (const auto& [name, value] : samples_of(text()))
         if (name.starts_with("gausscope_stage_seconds_sum")) staged_s += value;
     EXPECT_GT(staged_s, 45);
     EXPECT_LE(staged_s, 60);
 }
 
-TEST(Metrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    RecordedProcess process;
+TEST_F(ServedMetrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
     second_of_iterations(store, process, 10'000);
-    const auto look = [&](std::int64_t now) {
-        metrics.update(store, watch.look(store, now * kMs), now * kMs);
-    };
     look(11'000);
     look(12'000);
-    EXPECT_NE(metrics.tell({}).open_metrics().find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_NE(text().find("gausscope_gpu_idle_ratio{"), std::string::npos);
     TraceBatch paused = process.batch(13'000);
     paused.pauses = {{11'000 * kMs, 13'000 * kMs, true, true}};
     store.ingest(paused);
     look(13'000);
-    EXPECT_EQ(metrics.tell({}).open_metrics().find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_EQ(text().find("gausscope_gpu_idle_ratio{"), std::string::npos);
     // Nor has one in which another tool had CUPTI.
     TraceBatch held = process.batch(14'000);
     held.service->cupti = abi::CuptiState::held;
     store.ingest(held);
     look(14'500);
-    const std::string text = metrics.tell({}).open_metrics();
-    EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
-    EXPECT_NEAR(samples_of(text).at(R"(gausscope_watched_seconds_total{process=)"
-                                    R"("train.py",rank="3",job="job\"1\\"})"),
-                1, 1e-6);
+    EXPECT_EQ(text().find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_NEAR(samples_of(text()).at("gausscope_watched_seconds_total{" + labels + "}"), 1, 1e-6);
 }
 
-TEST(Metrics, AProcessWithoutAGpuHasNoGpuFigures) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    RecordedProcess process;
+TEST_F(ServedMetrics, AProcessIsWatchedFromItsFirstRecordOn) {
+    look(11'000);
+    second_of_iterations(store, process, 11'500);
+    look(13'000);  // up to 12'000
+    const auto s = samples_of(text());
+    EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 0.5, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_gpu_idle_ratio{" + labels + "}"), 0.5, 1e-6);
+}
+
+TEST_F(ServedMetrics, AProcessWithoutAGpuHasNoGpuFigures) {
     for (std::int64_t second = 10; second < 14; ++second) {
         TraceBatch batch = process.batch((second + 1) * 1000);
         for (int i = 0; i < 10; ++i) process.iterate(batch, second * 1000 + 100 * i, 100);
         batch.gpu_work.clear();
         store.ingest(batch);
-        metrics.update(store, watch.look(store, (second + 1) * 1000 * kMs),
-                       (second + 1) * 1000 * kMs);
+        look((second + 1) * 1000);
     }
-    const std::string text = metrics.tell({}).open_metrics();
-    EXPECT_EQ(text.find("gausscope_gpu_idle_ratio{"), std::string::npos);
-    EXPECT_EQ(text.find("gausscope_kernels_total{"), std::string::npos);
-    EXPECT_NE(text.find("gausscope_iteration_seconds_count{"), std::string::npos);
+    const std::string told = text();
+    EXPECT_EQ(told.find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_EQ(told.find("gausscope_kernels_total{"), std::string::npos);
+    EXPECT_NE(told.find("gausscope_iteration_seconds_count{"), std::string::npos);
 }
 
-TEST(Metrics, SeriesOfADeadProcessEnd) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    RecordedProcess process;
+TEST_F(ServedMetrics, SeriesOfADeadProcessEnd) {
     second_of_iterations(store, process, 10'000);
     const auto at_minute = [&](int minute) {
-        const std::int64_t now = (12'000 + minute * 60'000) * kMs;
-        metrics.update(store, watch.look(store, now), now);
-        return metrics.tell({}).open_metrics();
+        look(12'000 + minute * 60'000);
+        return text();
     };
     EXPECT_NE(at_minute(0).find("gausscope_records_total{"), std::string::npos);
     EXPECT_NE(at_minute(4).find("gausscope_records_total{"), std::string::npos);
@@ -331,23 +296,14 @@ TEST(Metrics, SeriesOfADeadProcessEnd) {
         EXPECT_EQ(at_minute(minute).find("gausscope_records_total{"), std::string::npos);
 }
 
-TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
-    const auto look = [&](std::int64_t second) {
-        metrics.update(store, watch.look(store, second * 1000 * kMs), second * 1000 * kMs);
-    };
+TEST_F(ServedMetrics, WhoLivesHasSeriesHoweverManyHaveDied) {
     for (std::uint32_t n = 1; n <= 300; ++n) {
-        RecordedProcess process;
-        process.pid = 1000 + n;
-        process.source = n;
-        second_of_iterations(store, process, 10'000);
+        RecordedProcess dead{.pid = 1000 + n, .source = n};
+        second_of_iterations(store, dead, 10'000);
     }
-    look(11);
-    look(12);
-    EXPECT_EQ(samples_of(metrics.tell({}).open_metrics()).at("gausscope_refused_processes_total"),
-              44);
+    look(11'000);
+    look(12'000);
+    EXPECT_EQ(samples_of(text()).at("gausscope_refused_processes_total"), 44);
     std::vector<RecordedProcess> live(3);
     for (std::int64_t second = 30; second < 34; ++second) {
         for (std::uint32_t i = 0; i < live.size(); ++i) {
@@ -355,9 +311,9 @@ TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
             live[i].source = 5000 + i;
             second_of_iterations(store, live[i], second * 1000);
         }
-        look(second + 1);
+        look((second + 1) * 1000);
     }
-    const auto samples = samples_of(metrics.tell({}).open_metrics());
+    const auto samples = samples_of(text());
     int series = 0, of_live = 0;
     for (const auto& [name, value] : samples) {
         series += name.starts_with("gausscope_records_total{") ? 1 : 0;
@@ -366,23 +322,17 @@ TEST(Metrics, WhoLivesHasSeriesHoweverManyHaveDied) {
     EXPECT_EQ(of_live, 3);
     EXPECT_EQ(series, 256);  // the dead keep the rest
     // Living processes continue series of ended ones.
-    EXPECT_EQ(samples.at(R"(gausscope_iteration_seconds_count{process="train.py",)"
-                         R"(rank="3",job="job\"1\\"})"),
-              30);
+    EXPECT_EQ(samples.at("gausscope_iteration_seconds_count{" + labels + "}"), 30);
 }
 
-TEST(Metrics, AJobThatBeginsAgainGoesOnWithItsSeries) {
-    TraceStore store;
-    Watch watch;
-    Metrics metrics;
+TEST_F(ServedMetrics, AJobThatBeginsAgainGoesOnWithItsSeries) {
     RecordedProcess first, second;
     second.source = 8;
     second.pid = 4243;
-    const std::string labels = R"(process="train.py",rank="3",job="job\"1\\")";
     const auto at = [&](std::int64_t s, std::initializer_list<RecordedProcess*> living) {
-        for (RecordedProcess* process : living) second_of_iterations(store, *process, s * 1000);
-        metrics.update(store, watch.look(store, (s + 1) * 1000 * kMs), (s + 1) * 1000 * kMs);
-        return samples_of(metrics.tell({}).open_metrics());
+        for (RecordedProcess* each : living) second_of_iterations(store, *each, s * 1000);
+        look((s + 1) * 1000);
+        return samples_of(text());
     };
     at(10, {&first});
     auto s = at(11, {&first, &second});  // both at once: one of them is a copy

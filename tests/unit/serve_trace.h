@@ -8,6 +8,8 @@
 #include <sstream>
 #include <string>
 
+#include "profiler/serve/metrics.h"
+#include "profiler/serve/watch.h"
 #include "profiler/store/store.h"
 
 namespace gs::test {
@@ -54,6 +56,20 @@ struct RecordedProcess {
         written += 3;
         b.written = written;
     }
+};
+
+/// What a daemon has of its processes, and tells.
+struct Served {
+    void look(std::int64_t now_ms) {
+        metrics.update(store, watch.look(store, now_ms * kMs), now_ms * kMs);
+    }
+    std::string text() const { return metrics.tell({}).open_metrics(); }
+    TraceStore store;
+    serve::Watch watch;
+    serve::Metrics metrics;
+};
+struct ServedMetrics : ::testing::Test, Served {
+    RecordedProcess process;
 };
 
 /// "name{labels}" -> value, of a whole exposition.
