@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/nth.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {
@@ -126,12 +127,7 @@ void DriveMap::shape(const DriveState& drive) {
     reach_ = kLeastReach;
     for (const DriveRow& row : drive.sweeps)
         reach_ = std::max(reach_, far_from(on_map(drive, row.place), middle_));
-    if (!distances.empty()) {
-        const auto at =
-            static_cast<std::ptrdiff_t>(kReachShare * static_cast<double>(distances.size() - 1));
-        std::nth_element(distances.begin(), distances.begin() + at, distances.end());
-        reach_ = std::max(reach_, distances[static_cast<std::size_t>(at)]);
-    }
+    if (!distances.empty()) reach_ = std::max(reach_, quantile(distances, kReachShare));
     reach_ *= kAir;
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "panels/scene/photo_rows.h"
 #include "panels/widgets/widgets.h"
 #include "renderer/maps/colormap.h"
@@ -85,10 +86,8 @@ void HeatStrip::take_range(const Snapshot& snapshot) {
     if (!any_) return;
     last_ = std::max(last_, first_ + 1);
     const auto at = [&](double share) {
-        const auto i = static_cast<std::ptrdiff_t>(
-            std::lround(share * static_cast<double>(values.size() - 1)));
-        std::nth_element(values.begin(), values.begin() + i, values.end());
-        return static_cast<double>(values[static_cast<std::size_t>(i)]);
+        const auto i = std::lround(share * static_cast<double>(values.size() - 1));
+        return static_cast<double>(nth_of(values, static_cast<std::size_t>(i)));
     };
     lo_ = at(kOutside), hi_ = at(1 - kOutside);
     if (!(hi_ > lo_)) hi_ = lo_ + 1e-6 + 1e-6 * std::abs(lo_);

@@ -8,6 +8,8 @@
 #include <limits>
 #include <unordered_map>
 
+#include "base/nth.h"
+
 namespace gs {
 namespace {
 
@@ -41,11 +43,7 @@ struct Fit {
     bool causal = false;
 };
 
-double median(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
+double median(std::vector<double> values) { return upper_median(values); }
 
 /// Calls of b by kind, to find the one that ended next to a time.
 class Partners {
@@ -224,9 +222,7 @@ double transport_ns(const std::vector<Match>& matches) {
     for (const Match& m : matches)
         shortest.push_back(static_cast<double>(
             std::min(m.a->end_ns - m.a->begin_ns, m.b->end_ns - m.b->begin_ns)));
-    const auto at = shortest.begin() + static_cast<std::ptrdiff_t>(shortest.size() / 20);
-    std::nth_element(shortest.begin(), at, shortest.end());
-    return *at;
+    return nth_of(shortest, shortest.size() / 20);
 }
 
 Fit fitted(const std::vector<Match>& matches) {

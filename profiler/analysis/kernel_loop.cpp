@@ -5,6 +5,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "base/nth.h"
 #include "profiler/analysis/pauses.h"
 #include "profiler/analysis/time_range.h"
 
@@ -44,9 +45,7 @@ bool recurs_regularly(const std::vector<std::int64_t>& begins, const Intervals& 
         if (const Interval step{begins[i], begins[i + 1]}; length_within(pauses, step) == 0)
             periods.push_back(step.length());
     if (periods.size() + 1 < kLeastRecurring) return false;
-    auto middle = periods.begin() + static_cast<std::ptrdiff_t>(periods.size() / 2);
-    std::nth_element(periods.begin(), middle, periods.end());
-    const std::int64_t median = *middle;
+    const std::int64_t median = upper_median(periods);
     const auto regular = std::count_if(periods.begin(), periods.end(), [&](std::int64_t p) {
         return 2 * p >= median && p <= 2 * median;
     });

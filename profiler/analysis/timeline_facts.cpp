@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "profiler/analysis/counterpart.h"
 #include "profiler/analysis/occupancy.h"
 
@@ -110,15 +111,14 @@ void add_usual(std::span<const TraceSpan> row, const TraceSpan& span, std::vecto
     for (const TraceSpan& other : row.subspan(first, last - first))
         if (other.name == span.name) lengths.push_back(other.length_ns());
     if (lengths.size() < kLeastUsual) return;
-    const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-    std::nth_element(lengths.begin(), middle, lengths.end());
-    if (*middle <= 0) return;
+    const std::int64_t median = upper_median(lengths);
+    if (median <= 0) return;
     out.push_back(
         {"of its name",
          fmt::format(
              "{} x the median of {}, of {}",
-             format_number(static_cast<double>(span.length_ns()) / static_cast<double>(*middle), 3),
-             time_text(*middle), format_count(static_cast<double>(lengths.size())))});
+             format_number(static_cast<double>(span.length_ns()) / static_cast<double>(median), 3),
+             time_text(median), format_count(static_cast<double>(lengths.size())))});
 }
 
 /// The innermost span around it, where rows are depths.

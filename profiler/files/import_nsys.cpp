@@ -1,4 +1,5 @@
 // Tables and columns: NVIDIA's "SQLite Schema Reference" of Nsight Systems, 2020 to 2025.
+#include "base/nth.h"
 #include "profiler/files/import_formats.h"
 
 #include <fmt/format.h>
@@ -313,9 +314,7 @@ class NsysReader {
             if (!first && at > before->second) gaps.push_back(at - before->second);
             before->second = at;
         });
-        const auto middle = gaps.begin() + std::ssize(gaps) / 2;
-        std::nth_element(gaps.begin(), middle, gaps.end());
-        const std::int64_t period = gaps.empty() ? 1'000'000 : *middle;
+        const std::int64_t period = gaps.empty() ? 1'000'000 : upper_median(gaps);
         std::vector<FrameEvent> stack;
         std::int64_t of = -1;
         const auto finish = [&] {

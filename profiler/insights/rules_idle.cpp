@@ -1,5 +1,6 @@
 // R1 idle GPU, R2 launch-bound, R15 graphs missing.
 
+#include "base/nth.h"
 #include "profiler/insights/rules.h"
 
 namespace gs::insights {
@@ -68,10 +69,7 @@ struct Launching {
 };
 
 double median_us(std::vector<std::int64_t>& ns) {
-    if (ns.empty()) return 0;
-    const auto middle = ns.begin() + static_cast<std::ptrdiff_t>(ns.size() / 2);
-    std::nth_element(ns.begin(), middle, ns.end());
-    return static_cast<double>(*middle) * 1e-3;
+    return ns.empty() ? 0 : static_cast<double>(upper_median(ns)) * 1e-3;
 }
 
 Launching look_at_launches(const Subject& s) {

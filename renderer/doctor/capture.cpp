@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "base/nth.h"
 #include "base/parallel.h"
 #include "renderer/doctor/doctor.h"
 #include "renderer/doctor/rows.h"
@@ -302,7 +303,7 @@ void add_geometry(const Capture& capture, Findings& out) {
     const double baseline = cameras.extent();
     std::vector<double> distances;
     for (const Vec3d p : points) distances.push_back(distance_between(p, cameras.centre()));
-    const double distance = distances.empty() ? 0 : doctor::quantile(distances, 0.5);
+    const double distance = distances.empty() ? 0 : quantile(distances, 0.5);
     const double world = std::max(baseline, distance);
     if (world > 0 && (world < kSmallestScene || world > kLargestScene))
         add_one("world-scale", Severity::warning,

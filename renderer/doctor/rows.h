@@ -2,11 +2,11 @@
 // (fix.cpp), so that both mean the same by it.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
 
+#include "base/nth.h"
 #include "renderer/doctor/doctor.h"
 #include "renderer/io/files/meter.h"
 
@@ -76,15 +76,6 @@ struct Repeats {
 Repeats find_repeats(const GaussianModel& model, Meter& meter);
 /// What both add to a meter, a row.
 inline constexpr std::size_t kScanMarks = 1, kRepeatMarks = 2;
-
-/// Reorders `values`.
-template <class T>
-T quantile(std::vector<T>& values, double share) {
-    const auto at = values.begin() +
-                    static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-    std::nth_element(values.begin(), at, values.end());
-    return *at;
-}
 
 /// Below this a logarithm gives a size of zero.
 inline constexpr float kSmallestLogScale = -87.0f;

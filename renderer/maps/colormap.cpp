@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "base/nth.h"
+
 namespace gs {
 namespace {
 
@@ -81,9 +83,8 @@ double log_floor(double lo, double hi) { return lo > 0 ? lo : std::max(hi * 1e-6
 
 double element(std::vector<float>& sorted_partly, double share) {
     const auto last = static_cast<double>(sorted_partly.size() - 1);
-    const auto k = static_cast<std::ptrdiff_t>(std::llround(share * last));
-    std::nth_element(sorted_partly.begin(), sorted_partly.begin() + k, sorted_partly.end());
-    return static_cast<double>(sorted_partly[static_cast<std::size_t>(k)]);
+    return static_cast<double>(
+        nth_of(sorted_partly, static_cast<std::size_t>(std::llround(share * last))));
 }
 
 constexpr int kSteps = 1024;

@@ -5,6 +5,8 @@
 #include <limits>
 #include <vector>
 
+#include "base/nth.h"
+
 namespace gs {
 namespace {
 
@@ -19,12 +21,9 @@ void fit_to_sweep(SweepColors& colors, const LidarSweep& sweep, double left_out)
     std::erase_if(values, [](double v) { return !std::isfinite(v); });
     colors.lo = 0, colors.hi = 1;
     if (values.empty()) return;
-    const auto skipped = static_cast<std::ptrdiff_t>(left_out * static_cast<double>(values.size()));
-    const auto last = static_cast<std::ptrdiff_t>(values.size()) - 1 - skipped;
-    std::nth_element(values.begin(), values.begin() + skipped, values.end());
-    colors.lo = values[static_cast<std::size_t>(skipped)];
-    std::nth_element(values.begin(), values.begin() + last, values.end());
-    colors.hi = values[static_cast<std::size_t>(last)];
+    const auto skipped = static_cast<std::size_t>(left_out * static_cast<double>(values.size()));
+    colors.lo = nth_of(values, skipped);
+    colors.hi = nth_of(values, values.size() - 1 - skipped);
     if (!(colors.hi > colors.lo)) colors.hi = colors.lo + 1;  // all alike
 }
 

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "base/nth.h"
+
 namespace gs {
 namespace {
 
@@ -21,11 +23,10 @@ double extent_of(const GaussianModel& model, const std::vector<std::uint32_t>& r
     std::vector<float> places(rows.size());
     for (int c = 0; c < 3 && !rows.empty(); ++c) {
         for (std::size_t i = 0; i < rows.size(); ++i) places[i] = model.at(kMeans + c, rows[i]);
-        const auto cut = static_cast<std::ptrdiff_t>(kInBox * static_cast<double>(rows.size()));
-        std::nth_element(places.begin(), places.begin() + cut, places.end());
-        const auto lo = static_cast<double>(places[static_cast<std::size_t>(cut)]);
-        std::nth_element(places.begin(), places.end() - 1 - cut, places.end());
-        longest = std::max(longest, static_cast<double>(*(places.end() - 1 - cut)) - lo);
+        const auto cut = static_cast<std::size_t>(kInBox * static_cast<double>(rows.size()));
+        const auto lo = static_cast<double>(nth_of(places, cut));
+        const auto hi = static_cast<double>(nth_of(places, places.size() - 1 - cut));
+        longest = std::max(longest, hi - lo);
     }
     return longest;
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "base/nth.h"
 #include "base/parallel.h"
 #include "renderer/math/psnr.h"
 
@@ -139,10 +140,7 @@ double region_limit(std::span<const PhotoBlocks> photos) {
         for (const PhotoBlock& block : photo.blocks)
             if (counts(block, photo)) errors.push_back(mean_of(block.error, block));
     if (errors.empty()) return kLeastRegionError;
-    const auto at = errors.begin() + static_cast<std::ptrdiff_t>(
-                                         kRegionShare * static_cast<double>(errors.size() - 1));
-    std::nth_element(errors.begin(), at, errors.end());
-    return std::max(kLeastRegionError, *at);
+    return std::max(kLeastRegionError, quantile(errors, kRegionShare));
 }
 
 std::vector<PhotoRegion> bad_regions(std::span<const PhotoBlocks> photos, double limit,

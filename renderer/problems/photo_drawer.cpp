@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/nth.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/maps/picture_error.h"
 
@@ -65,10 +66,7 @@ float typical_depth(const RenderResult& drawn) {
     std::vector<float> depths;
     for (const float z : drawn.median_depth.values.span())
         if (z > 0 && std::isfinite(z)) depths.push_back(z);
-    if (depths.empty()) return 0;
-    const auto middle = depths.begin() + static_cast<std::ptrdiff_t>(depths.size() / 2);
-    std::nth_element(depths.begin(), middle, depths.end());
-    return *middle;
+    return depths.empty() ? 0 : upper_median(depths);
 }
 
 PhotoRect crop_around(const PhotoRect& rect, int least, const View& view) {

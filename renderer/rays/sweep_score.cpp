@@ -1,10 +1,10 @@
 #include "renderer/rays/sweep_score.h"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <limits>
 
+#include "base/nth.h"
 #include "base/parallel.h"
 #include "base/seconds.h"
 #include "renderer/scene/point_tree.h"
@@ -27,9 +27,8 @@ double mean_distance(const std::vector<Vec3f>& a, const std::vector<Vec3f>& b) {
 
 double median_of(std::vector<float> values) {
     if (values.empty()) return std::nan("");
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return std::isfinite(*middle) ? static_cast<double>(*middle) : std::nan("");
+    const auto middle = static_cast<double>(upper_median(values));
+    return std::isfinite(middle) ? middle : std::nan("");
 }
 
 }  // namespace

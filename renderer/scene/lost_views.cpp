@@ -7,6 +7,7 @@
 #include <iterator>
 #include <numeric>
 
+#include "base/nth.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
@@ -26,9 +27,7 @@ Vec3d median_place(const std::vector<Vec3d>& places) {
     for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
         std::transform(places.begin(), places.end(), values.begin(),
                        [axis](Vec3d p) { return p.*axis; });
-        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-        std::nth_element(values.begin(), middle, values.end());
-        out.*axis = *middle;
+        out.*axis = upper_median(values);
     }
     return out;
 }
@@ -40,11 +39,7 @@ double points_reach(const std::vector<SparsePoint>& points, Vec3d middle) {
         const double distance = distance_from(p, middle);
         if (std::isfinite(distance)) distances.push_back(distance);
     }
-    if (distances.empty()) return 0;
-    const auto at =
-        distances.begin() + static_cast<std::ptrdiff_t>((distances.size() - 1) * 9 / 10);
-    std::nth_element(distances.begin(), at, distances.end());
-    return *at;
+    return distances.empty() ? 0 : nth_of(distances, (distances.size() - 1) * 9 / 10);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/nth.h"
+
 namespace gs {
 namespace {
 
@@ -21,9 +23,7 @@ Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
         const Vec3d arm = p - center;
         distances.push_back(std::sqrt(dot(arm, arm)));
     }
-    const auto far = distances.begin() + static_cast<std::ptrdiff_t>(distances.size() * 9 / 10);
-    std::nth_element(distances.begin(), far, distances.end());
-    distance90 = std::max(*far, 1e-6);
+    distance90 = std::max(nth_of(distances, distances.size() * 9 / 10), 1e-6);
     return center;
 }
 

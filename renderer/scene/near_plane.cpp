@@ -5,16 +5,9 @@
 #include <cmath>
 #include <vector>
 
+#include "base/nth.h"
+
 namespace gs {
-namespace {
-
-float median(std::vector<float>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
-}  // namespace
 
 float near_plane_of(const GaussianModel& model) {
     constexpr std::size_t kEnough = 10'000;  // rows looked at
@@ -31,11 +24,11 @@ float near_plane_of(const GaussianModel& model) {
     std::vector<float> away(axes[0].size(), 0.0f);
     for (const std::vector<float>& axis : axes) {
         std::vector<float> copy = axis;
-        const float middle = median(copy);
+        const float middle = upper_median(copy);
         for (std::size_t i = 0; i < axis.size(); ++i)
             away[i] += (axis[i] - middle) * (axis[i] - middle);
     }
-    return near_plane_for(std::sqrt(static_cast<double>(median(away))));
+    return near_plane_for(std::sqrt(static_cast<double>(upper_median(away))));
 }
 
 }  // namespace gs

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <vector>
 
+#include "base/nth.h"
+
 namespace gs {
 namespace {
 
@@ -16,19 +18,13 @@ std::vector<Vec3d> finite_of(std::span<const Vec3d> places) {
     return out;
 }
 
-double median_of(std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
-
 Vec3d middle_of_places(const std::vector<Vec3d>& places) {
     Vec3d out;
     std::vector<double> values(places.size());
     for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
         std::transform(places.begin(), places.end(), values.begin(),
                        [axis](Vec3d p) { return p.*axis; });
-        out.*axis = median_of(values);
+        out.*axis = upper_median(values);
     }
     return out;
 }
@@ -40,7 +36,7 @@ double spread_around(const std::vector<Vec3d>& places, Vec3d middle) {
     std::vector<double> values(places.size());
     std::transform(places.begin(), places.end(), values.begin(),
                    [middle](Vec3d p) { return longest(p - middle); });
-    return median_of(values);
+    return upper_median(values);
 }
 
 }  // namespace

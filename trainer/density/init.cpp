@@ -6,6 +6,7 @@
 #include <limits>
 #include <vector>
 
+#include "base/nth.h"
 #include "base/parallel.h"
 #include "renderer/math/symmetric.h"
 #include "renderer/scene/lost_views.h"
@@ -96,9 +97,8 @@ float smallest_squared(std::vector<float> squared, float extent) {
                   squared.end());
     if (squared.empty())
         return 1e-4f * extent * extent;  // one place only: a hundredth of the scene
-    const auto middle = squared.begin() + static_cast<std::ptrdiff_t>(squared.size() / 2);
-    std::nth_element(squared.begin(), middle, squared.end());
-    return std::max(std::min(1e-7f, 1e-2f * *middle), 1e-6f * *middle);
+    const float middle = upper_median(squared);
+    return std::max(std::min(1e-7f, 1e-2f * middle), 1e-6f * middle);
 }
 
 /// Of more than `most` points, those at even steps along Morton order: as dense everywhere, in

@@ -5,18 +5,14 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/nth.h"
 
 namespace gs {
 namespace {
 
 /// The difference that kRangeQuantile of them do not exceed.
 double largest_counted(std::vector<double> differences) {
-    if (differences.empty()) return 0;
-    const auto at =
-        differences.begin() +
-        static_cast<std::ptrdiff_t>(kRangeQuantile * static_cast<double>(differences.size() - 1));
-    std::nth_element(differences.begin(), at, differences.end());
-    return *at;
+    return differences.empty() ? 0 : quantile(differences, kRangeQuantile);
 }
 
 }  // namespace

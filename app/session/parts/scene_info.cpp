@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "app/session/viewer.h"
+#include "base/nth.h"
 #include "renderer/math/scalar.h"
 #include "renderer/raster/view_setup.h"
 #include "renderer/scene/lost_views.h"
@@ -19,13 +20,8 @@ Histogram histogram_of(std::string name, std::string unit, std::vector<float> sa
         std::move(name), std::move(unit), 0, 1, logarithmic, std::vector<float>(kBins, 0.0f)};
     std::erase_if(samples, [&](float v) { return !std::isfinite(v) || (logarithmic && v <= 0); });
     if (samples.empty()) return out;
-    std::sort(samples.begin(), samples.end());
-    const auto at = [&](double share) {
-        return static_cast<double>(
-            samples[static_cast<std::size_t>(share * static_cast<double>(samples.size() - 1))]);
-    };
-    out.lo = at(0.005);
-    out.hi = at(0.995);
+    out.lo = static_cast<double>(quantile(samples, 0.005));
+    out.hi = static_cast<double>(quantile(samples, 0.995));
     if (!(out.hi > out.lo)) out.hi = out.lo + (out.lo != 0 ? std::abs(out.lo) * 0.01 : 1.0);
     const auto scale = [&](double v) { return logarithmic ? std::log(v) : v; };
     const double lo = scale(out.lo), width = scale(out.hi) - lo;
@@ -147,9 +143,8 @@ void core_of(std::array<std::vector<float>, 3>& axes, ClipBox& core) {
         std::vector<float>& values = axes[axis];
         std::erase_if(values, [](float v) { return !std::isfinite(v); });
         if (values.empty()) continue;
-        std::sort(values.begin(), values.end());
-        const float low = values[values.size() / 20],
-                    high = values[values.size() - 1 - values.size() / 20];
+        const float low = nth_of(values, values.size() / 20),
+                    high = nth_of(values, values.size() - 1 - values.size() / 20);
         *lo[axis] = low - kMargin * (high - low);
         *hi[axis] = high + kMargin * (high - low);
     }
@@ -181,12 +176,6 @@ void describe_points(const Capture& capture, SceneInfo& info) {
     constexpr std::size_t kEnough = 20;
     info.radius = info.extent;
     if (capture.points.size() < kEnough) return;
-    const auto quantile = [](std::vector<float>& values, double share) {
-        const auto at = values.begin() +
-                        static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
-        std::nth_element(values.begin(), at, values.end());
-        return *at;
-    };
     std::vector<float> x, y, z, away;
     for (const SparsePoint& point : capture.points) {
         x.push_back(point.position.x);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numbers>
 
+#include "base/nth.h"
 #include "base/try.h"
 #include "renderer/io/lidar/ouster.h"
 
@@ -106,8 +107,7 @@ Result<LidarSweep> ouster_sweep(const OusterRecording& of, std::size_t index, st
     auto [from, clocks, bad] = columns_of(of, index);
     if (clocks.empty())
         return fail(ErrorKind::malformed, out.name, "has no column that the sensor marks valid");
-    std::nth_element(clocks.begin(), clocks.begin() + clocks.size() / 2, clocks.end());
-    const std::uint64_t middle = clocks[clocks.size() / 2];
+    const std::uint64_t middle = upper_median(clocks);
     out.time = 1e-9 * static_cast<double>(middle);
     for (std::uint32_t column = 0; column < s.columns; ++column) {
         const auto [p, at] = from[column];
