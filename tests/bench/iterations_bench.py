@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether iterations are counted right: runs a training loop with 1 to 8 workers and five times that a batch takes to load, as
-PyTorch's (DataLoader), as ranges alone (nvtx) and as ranges of two MPI ranks, each under `record` and `serve` at once, those of
-ranges alone under `attach`, too. Compares what the files and what the daemon say with the truth, and exits with 3 if one is more
+PyTorch's (DataLoader), as ranges alone (nvtx) and as ranges of two MPI ranks, each under `record` and `serve` at once, and
+ranges alone under `attach` as well. Compares what the files and what the daemon say with the truth, and exits with 3 if one is more
 than 1 off. PYTHON is an interpreter with PyTorch, nvtx and mpi4py. The variable is GAUSSCOPE.
 
     iterations_bench.py PYTHON [torch nvtx mpi] [--workers 1 2 4 8] [--steps 60] [--keep DIR]

@@ -58,7 +58,7 @@ struct RecordedProcess {
     }
 };
 
-/// What a daemon has of its processes, and tells.
+/// What a daemon has of its processes, and makes of it.
 struct Served {
     void look(std::int64_t now_ms) {
         metrics.update(store, watch.look(store, now_ms * kMs), now_ms * kMs);
