@@ -16,11 +16,11 @@ from __future__ import annotations
 import atexit
 import errno
 import os
+import shutil
 import socket
 import stat
 import struct
 import sys
-import tempfile
 import time
 import warnings
 import weakref
@@ -28,7 +28,7 @@ from collections import deque
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._lib import Error
-from .handover import Slot, as_number, check, color_arrays, fill, on_gpu, transforms_of
+from .handover import Slot, as_number, check, color_arrays, fill, on_gpu, photo_folder, transforms_of, write_png
 
 _RECORD = struct.Struct("=4sHHQQQ8d416s")
 _MAGIC, _VERSION = b"GSTR", 1
@@ -151,6 +151,8 @@ class Viewer:
         self._last_step = self._looked_since = time.perf_counter()
         self._not_before = 0.0  # after a failure
         self._folder = ""
+        self._lock: Any = None  # of the folder
+        self._images: list[tuple[str, Any]] = []  # that are not in the folder yet
         self._count = -1
         self._next_look = 0.0  # for new viewers and what they ask
         self._pid = os.getpid()
@@ -270,13 +272,13 @@ class Viewer:
         for peer in self._peers:
             peer.send(_record(_GOODBYE, self._step, text="the training has ended"))
         self._forget()
-        for path in (os.path.join(self._folder, "transforms.json"), self._path):
-            try:
-                os.unlink(path)
-            except OSError:
-                pass
+        try:
+            os.unlink(self._path)
+        except OSError:
+            pass
         if self._folder:
-            os.rmdir(self._folder)
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._lock.close()
 
     # ---- its own
 
@@ -330,6 +332,7 @@ class Viewer:
         if not self._peers:
             self._looked_since, self.seconds = time.perf_counter(), 0.0
         peer.owe(_record(_HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
+        self._write_images()
         if self.capture:
             peer.owe(_record(_CAPTURE, text=self.capture))
         for name, start, low, high in self._declared:
@@ -395,6 +398,16 @@ class Viewer:
             self._on_its_way = (slot, _record(_SNAPSHOT, self._step, count, code), fill(slot, arrays, count))
             self.copies += 1
 
+    def _write_images(self) -> None:
+        """Photos that are in memory only, for the first viewer."""
+        images, self._images = self._images, []
+        try:
+            for path, image in images:
+                write_png(os.path.join(self._folder, path), image)
+        except Exception as error:  # no run ends because somebody looks
+            self.capture = ""
+            warnings.warn(f"gausscope cannot show this training's photos: {error}", RuntimeWarning, stacklevel=3)
+
     def _free_slot(self, size: int) -> Optional[Slot]:
         """A slot that nobody reads, of at least that size; growing by a quarter, so that a count that changes with every
         step rarely needs another one."""
@@ -457,7 +470,8 @@ def attach(*, editable: Optional[Mapping[str, Union[float, tuple[float, float, f
 
     editable: parameters that a viewer may change, by name: a number, or (value, lowest, highest). name: of the training
     [the script's]. capture: the folder of its photos, where their cameras are in the trainer's coordinates; or photos:
-    dict(path, viewmat [4,4] world to camera, K [3,3], size (width, height) that K is for, test=True where held out) each.
+    dict(path, viewmat [4,4] world to camera, K [3,3], size (width, height) that K is for, test=True where held out) each;
+    image [height,width,3] in place of path is written to a temporary folder when somebody looks first: the run waits for it.
     steps: how many there will be. budget: the share of the time that copies may take.
 
     Errors: no socket can be made; another viewer of this process is open; photos that do not fit.
@@ -467,13 +481,12 @@ def attach(*, editable: Optional[Mapping[str, Union[float, tuple[float, float, f
     if photos and capture:
         raise Error("give capture or photos, not both")
     path = os.path.abspath(os.fspath(capture)) if capture else ""
-    document = transforms_of(photos) if photos else None
+    document, images = transforms_of(photos) if photos else ("", [])
     if len(path.encode()) > 415:
         raise Error(f"the path of the capture is longer than 415 bytes: {path}")
     viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", path, steps, budget)
     if document:
-        viewer.capture = viewer._folder = tempfile.mkdtemp(prefix="gausscope-photos-")
-        with open(os.path.join(viewer._folder, "transforms.json"), "w", encoding="utf-8") as file:
-            file.write(document)
+        viewer._folder, viewer._lock = photo_folder(document)
+        viewer.capture, viewer._images = viewer._folder, images
     _viewers.add(viewer)
     return viewer

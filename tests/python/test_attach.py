@@ -2,7 +2,9 @@
 import fcntl
 import os
 import signal
+import tempfile
 import threading
+import time
 import unittest
 import warnings
 from unittest import mock
@@ -11,6 +13,7 @@ from attaching import (CAPTURE, HAVE_TORCH, HELLO, NEVER, PARAMETER, RECORD, REL
                        Looker, gaussians, rows_of, write_png)
 import gausscope
 import numpy as np
+from gausscope import handover
 
 
 class HandingOver(Attached):
@@ -239,7 +242,48 @@ class Photos(Attached):
         viewer.close()
         self.assertFalse(os.path.exists(viewer.capture))
 
+    def test_photos_in_memory_are_written_when_somebody_looks(self):
+        K = np.array([[30, 0, 16], [0, 31, 12], [0, 0, 1.0]])
+        pixels = np.arange(24 * 32 * 3, dtype=np.uint8).reshape(24, 32, 3)
+        floats = np.linspace(0, 1, 24 * 32 * 3, dtype=np.float32).reshape(24, 32, 3)[:, ::-1]
+        viewer = self.attach(photos=[dict(image=pixels, viewmat=np.eye(4), K=K),
+                                     dict(image=floats, viewmat=np.eye(4), K=2 * K, size=(64, 48), test=True)])
+        viewer.step(0, **gaussians())
+        self.assertEqual(os.listdir(viewer.capture), ["transforms.json"])
+        looker = Looker()
+        time.sleep(0.06)
+        viewer.step(1, **gaussians())
+        self.assertEqual(looker.of(CAPTURE)[0]["text"], viewer.capture)
+        capture = gausscope.Capture(viewer.capture)
+        np.testing.assert_array_equal(capture.train[0].photo(), pixels)
+        np.testing.assert_array_equal(capture.test[0].photo(), np.floor(floats * 255 + 0.5))
+        np.testing.assert_allclose(capture.test[0].K, K, atol=1e-5)
+        viewer.close()
+        self.assertFalse(os.path.exists(viewer.capture))
+
+    def test_folders_of_killed_trainers_go_and_those_in_use_stay(self):
+        photo = dict(image=np.zeros((4, 4, 3)), viewmat=np.eye(4), K=np.eye(3))
+        dead = tempfile.mkdtemp(prefix="gausscope-photos-")
+        with open(os.path.join(dead, "transforms.json"), "w"), open(os.path.join(dead, "00000.png"), "w"):
+            pass
+        viewer = self.attach(photos=[photo])
+        self.assertFalse(os.path.exists(dead))
+        handover.photo_folder("{}")[1].close()  # as another trainer would
+        self.assertTrue(os.path.exists(viewer.capture))
+
+    def test_a_full_disk_costs_only_the_photos(self):
+        viewer = self.attach(photos=[dict(image=np.zeros((4, 4, 3)), viewmat=np.eye(4), K=np.eye(3))])
+        os.unlink(os.path.join(viewer.capture, "transforms.json"))
+        os.rmdir(viewer.capture)
+        looker = Looker()
+        with self.assertWarnsRegex(RuntimeWarning, "photos"):
+            viewer.step(0, **gaussians())
+        self.assertEqual(looker.of(CAPTURE), [])
+
     def test_photos_that_do_not_fit(self):
+        for image, words in ((np.zeros((4, 4)), "height"), (np.zeros((4, 4, 3), np.int32), "int32"), (7, "tensors")):
+            with self.assertRaisesRegex(gausscope.Error, words):
+                gausscope.attach(photos=[dict(image=image, viewmat=np.eye(4), K=np.eye(3))])
         for photo in ({}, {"path": "a.png", "K": 3, "viewmat": 4}, {"path": "a.png", "K": np.eye(2), "viewmat": np.eye(4)}):
             with self.assertRaisesRegex(gausscope.Error, r"photos\[0\]: give dict"):
                 gausscope.attach(photos=[photo])
