@@ -14,6 +14,7 @@ from ._lib import Error
 from .arrays import as_numpy
 
 _SH0 = 0.28209479177387814
+_MOST_CURVES, _MOST_POINTS = 16, 400
 
 
 class Slot:
@@ -50,6 +51,44 @@ def on_gpu(array: Any) -> bool:
 
 def as_number(value: Any) -> float:
     return float(value.detach() if is_torch(value) else value)
+
+
+class Past:
+    """What a viewer that comes late sees of the curves: every step at first, and fewer the more there are."""
+
+    def __init__(self) -> None:
+        # By name, "" the loss: points (step, value, N, milliseconds) of every stride-th call.
+        self._curves: dict[str, tuple[list[tuple[int, Any, int, float]], list[int]]] = {}
+
+    def add(self, step: Any, loss: Any, means: Any, milliseconds: float, log: Any) -> None:
+        self._add("", step, loss, means, milliseconds)
+        if log:
+            for name, value in log.items():
+                self._add(name, step, value, (), 0.0)
+
+    def _add(self, name: str, step: Any, value: Any, means: Any, milliseconds: float) -> None:
+        if name not in self._curves:
+            if value is None or len(self._curves) > _MOST_CURVES:
+                return
+            self._curves[name] = [], [0, 1]
+        points, count = self._curves[name]
+        count[0] += 1
+        if count[0] % count[1] or value is None:
+            return
+        try:
+            # One of a GPU would have to be waited for, and may be overwritten.
+            kept = value.detach().clone() if on_gpu(value) else as_number(value)
+            points.append((int(step), kept, getattr(means, "shape", (0,))[0], milliseconds))
+        except (TypeError, ValueError, RuntimeError):
+            return  # no number: step() says so when somebody looks
+        if len(points) > _MOST_POINTS:
+            del points[::2]
+            count[1] *= 2
+
+    def before(self, step: int, most: int) -> list[tuple[str, tuple[int, float, int, float]]]:
+        all_ = [(name, (at, as_number(value), count, milliseconds)) for name, (points, _) in self._curves.items()
+                for at, value, count, milliseconds in points if at < step]
+        return all_[::1 + len(all_) // most]
 
 
 def shape_of(array: Any) -> tuple[int, ...]:

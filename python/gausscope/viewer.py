@@ -28,7 +28,7 @@ from collections import deque
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._lib import Error
-from .handover import Slot, as_number, check, color_arrays, fill, on_gpu, photo_folder, transforms_of, write_png
+from .handover import Past, Slot, as_number, check, color_arrays, fill, on_gpu, photo_folder, transforms_of, write_png
 
 _RECORD = struct.Struct("=4sHHQQQ8d416s")
 _MAGIC, _VERSION = b"GSTR", 1
@@ -37,7 +37,7 @@ _HELLO, _PARAMETER, _STEP, _VALUE, _SNAPSHOT, _GOODBYE, _CAPTURE = range(1, 8)
 # From it.
 _WANT, _RELEASE, _RUN_TO, _SET = range(16, 20)
 _NEVER = 2**64 - 1
-_MOST_VIEWERS, _SLOTS, _MOST_OWED = 4, 3, 1024
+_MOST_VIEWERS, _SLOTS, _MOST_OWED, _MOST_PAST = 4, 3, 1024, 600
 _PIECE_S = 0.05
 _AT_ONCE_S = 0.02
 _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
@@ -144,6 +144,7 @@ class Viewer:
         self._changed: dict[str, float] = {}
         self._step = 0
         self._waits = False  # wait() is called in this training
+        self._past = Past()
         self._peers: list[_Peer] = []
         self._slots: list[Slot] = []
         self._latest: Optional[tuple[int, Slot, bytes]] = None
@@ -217,6 +218,7 @@ class Viewer:
         now = time.perf_counter()
         milliseconds, self._last_step = (now - self._last_step) * 1e3, now
         self._step = step
+        self._past.add(step, loss, means, milliseconds, log)
         looks = now >= self._next_look
         # Between the times to look for viewers nothing more is done: what is not in a cache costs much.
         idle = not looks and (not self._peers or not self._may_spend())
@@ -337,6 +339,9 @@ class Viewer:
             peer.owe(_record(_CAPTURE, text=self.capture))
         for name, start, low, high in self._declared:
             peer.owe(_record(_PARAMETER, values=[self._parameters[name], low, high, start], text=name))
+        for name, (step, value, count, milliseconds) in self._past.before(self._step, _MOST_PAST):
+            peer.owe(_record(_VALUE, step, values=[value], text=name) if name else
+                     _record(_STEP, step, count, values=[value, milliseconds, 0.0, 0.0, float(self._waits)]))
         self._peers.append(peer)
 
     def _read(self, peer: _Peer) -> bool:
