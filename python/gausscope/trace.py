@@ -18,8 +18,8 @@ _KINDS = ("kernel", "copy", "fill", "graph", "stage")
 
 
 class Trace:
-    """A trace file, read; of several files of one job, on one clock. Tables are dicts of arrays of one length, which
-    pandas.DataFrame() takes as they are; times are nanoseconds, texts are arrays of str.
+    """A trace file, read; of several files of one job, on one clock. Tables are dicts of arrays of one length; arrow() gives
+    them to pandas and others; times are nanoseconds, texts are arrays of str.
 
         trace = gausscope.Trace("run.pftrace")
         kernels = trace.kernels
@@ -107,6 +107,17 @@ class Trace:
         order = order[count[order] > 0]
         return {"name": self._names[order], "count": count[order], "total_ns": total[order],
                 "mean_ns": total[order] / count[order], "max_ns": most[order]}
+
+    def arrow(self, table: str = "spans") -> Any:
+        """A table as a pyarrow.Table, which goes into Polars, DuckDB, Parquet and, by to_pandas(), pandas: texts are dictionaries,
+        grid and block lists of three. table: "spans", "kernels", "instants", "iterations". Needs pyarrow."""
+        import pyarrow as pa
+
+        def column(values: Any) -> Any:
+            if values.ndim == 2:
+                return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+            return pa.array(values, pa.string()).dictionary_encode() if values.dtype == object else pa.array(values)
+        return pa.table({name: column(values) for name, values in getattr(self, table).items()})
 
     def insights(self, **options: Any) -> dict[str, Any]:
         """What costs time and what would help, as `gausscope trace --insights --json` says it. baseline: an earlier trace,

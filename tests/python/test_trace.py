@@ -59,6 +59,14 @@ class Traces(unittest.TestCase):
         self.assertEqual({name: column.tolist() for name, column in totals.items()}, {
             "name": ["blend"], "count": [4], "total_ns": [410_000], "mean_ns": [102_500], "max_ns": [104_000]})
 
+    @unittest.skipUnless(importlib.util.find_spec("pyarrow"), "pyarrow is not installed")
+    def test_arrow(self):
+        kernels = self.trace.arrow("kernels").to_pydict()
+        self.assertEqual((kernels["name"], kernels["grid"]), (["blend"] * 4, [[i, 2, 1] for i in range(1, 5)]))
+        self.assertEqual(kernels["duration_ns"], [101_000, 102_000, 103_000, 104_000])
+        for table in ("spans", "instants", "iterations"):
+            self.assertGreater(self.trace.arrow(table).num_rows, 0)
+
     def test_counters_instants_iterations_and_totals(self):
         trace = self.trace
         self.assertEqual(trace.counters["loss"]["value"].tolist(), [1, 1 / 2, 1 / 3, 1 / 4])
@@ -73,6 +81,8 @@ class Traces(unittest.TestCase):
         path = self.path.with_name("empty.json")
         path.write_text('{"traceEvents": []}')
         empty = gausscope.Trace(path)
+        if importlib.util.find_spec("pyarrow"):
+            self.assertEqual(empty.arrow("kernels").num_rows, 0)
         self.assertEqual((len(empty.spans["name"]), len(empty.kernels["kind"]), empty.counters), (0, 0, {}))
         self.assertEqual((len(empty.iterations["number"]), len(empty.totals()["name"])), (0, 0))
         path.write_text("{")
