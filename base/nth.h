@@ -7,7 +7,7 @@
 
 namespace gs {
 
-/// What would be `values[index]` if they were sorted. Reorders them; O(n).
+/// What would be `values[index]`, which must be there, if they were sorted. Reorders them; O(n).
 template <class T>
 T nth_of(std::vector<T>& values, std::size_t index) {
     const auto at = values.begin() + static_cast<std::ptrdiff_t>(index);

@@ -15,12 +15,6 @@ namespace {
 
 constexpr const char* kTitle = "Open a capture##import";
 
-void wrapped_line(ImU32 color, const std::string& words) {
-    ImGui::PushTextWrapPos(0);
-    colored_text(color, words);
-    ImGui::PopTextWrapPos();
-}
-
 void draw_facts(const char* id, const ImportState::Facts& facts) {
     if (!ImGui::BeginTable(id, 2)) return;
     ImGui::TableSetupColumn("what", ImGuiTableColumnFlags_WidthFixed, 8.8F * em());
@@ -30,7 +24,7 @@ void draw_facts(const char* id, const ImportState::Facts& facts) {
         ImGui::TableNextColumn();
         dim_text(what);
         ImGui::TableNextColumn();
-        wrapped_line(theme().text, value);
+        wrapped_text(theme().text, value);
     }
     ImGui::EndTable();
 }
@@ -38,7 +32,7 @@ void draw_facts(const char* id, const ImportState::Facts& facts) {
 void draw_findings(const ImportState& import) {
     for (const Finding& finding : import.findings) {
         if (finding.severity == Severity::note) continue;
-        wrapped_line(finding.severity == Severity::error ? theme().error : theme().warning,
+        wrapped_text(finding.severity == Severity::error ? theme().error : theme().warning,
                      finding.what);
         tooltip(finding.consequence + "; " + finding.advice);
     }
@@ -50,7 +44,7 @@ void draw_findings(const ImportState& import) {
 }
 
 void draw_found(const ImportState& import) {
-    if (!import.problem.empty()) return wrapped_line(theme().error, import.problem);
+    if (!import.problem.empty()) return wrapped_text(theme().error, import.problem);
     if (import.found.empty()) return dim_text("Examining the capture…");
     draw_facts("##found", import.found);
     draw_findings(import);

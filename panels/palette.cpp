@@ -171,9 +171,7 @@ void Palette::run(const CommandInfo& info, Commands& commands) {
 
 /// What the command does, and what its arguments may be.
 void Palette::draw_details(const CommandInfo& info, Commands& commands) {
-    ImGui::PushTextWrapPos(0);
-    dim_text(info.help);
-    ImGui::PopTextWrapPos();
+    wrapped_text(theme().dim, info.help);
     for (const ArgumentInfo& argument : info.takes)
         if (!argument.range.empty()) dim_text(argument.usage + ": " + argument.range);
     draw_suggestions(info, commands);

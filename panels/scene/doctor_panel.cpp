@@ -19,18 +19,12 @@ ImU32 severity_color(Severity severity) {
                                            : theme().dim;
 }
 
-void wrapped(ImU32 color, std::string_view words) {
-    ImGui::PushTextWrapPos(0);
-    colored_text(color, words);
-    ImGui::PopTextWrapPos();
-}
-
 /// A label in the first column, words that wrap in the second.
 void line(const char* label, std::string_view words) {
     if (words.empty()) return;
     dim_text(label);
     ImGui::SameLine(4.6F * em());
-    wrapped(theme().text, words);
+    wrapped_text(theme().text, words);
 }
 
 void plan_row(const char* name, const MemoryPlan& plan, bool training, const DoctorReport& report) {
@@ -132,10 +126,11 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
 void DoctorPanel::draw_changes(const DoctorReport& report) const {
     if (report.fixes.empty()) return;
     if (report.unsaved)
-        wrapped(theme().warning, "Fixed but not saved. Export the splats to keep the changes.");
+        wrapped_text(theme().warning,
+                     "Fixed but not saved. Export the splats to keep the changes.");
     else
-        wrapped(theme().good, "Fixed and exported.");
-    for (const std::string& change : report.changes) wrapped(theme().dim, "  " + change);
+        wrapped_text(theme().good, "Fixed and exported.");
+    for (const std::string& change : report.changes) wrapped_text(theme().dim, "  " + change);
 }
 
 void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
@@ -155,7 +150,7 @@ void DoctorPanel::draw_finding(const Snapshot& snapshot, const Finding& f,
     ImGui::PopStyleColor();
     tooltip(fmt::format("{}: {}", name_of(f.severity), f.what));
     if (!open) return;
-    if (what.size() != f.what.size()) wrapped(severity_color(f.severity), f.what);
+    if (what.size() != f.what.size()) wrapped_text(severity_color(f.severity), f.what);
     line("means", f.consequence);
     line("advice", f.advice);
     bool first = true;
@@ -203,10 +198,10 @@ void DoctorPanel::draw_memory(const Snapshot& snapshot, Commands& commands) cons
     std::uint64_t fits = 0;
     for (const FreeMemory& free : {report.host, report.device})
         if (free.fits > 0) fits = fits == 0 ? free.fits : std::min(fits, free.fits);
-    if (fits == 0) return wrapped(theme().dim, "Training up to the cap fits.");
-    wrapped(theme().warning,
-            fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
-                        format_count(static_cast<double>(fits))));
+    if (fits == 0) return wrapped_text(theme().dim, "Training up to the cap fits.");
+    wrapped_text(theme().warning,
+                 fmt::format("Training up to the cap does not fit; about {} Gaussians do.",
+                             format_count(static_cast<double>(fits))));
     const double most = std::floor(static_cast<double>(fits) / growth_over_cap(snapshot));
     const std::string set = fmt::format("Set the cap to {}", format_short(most));
     if (ImGui::Button(set.c_str()))

@@ -131,9 +131,7 @@ void DrivePanel::draw(const Snapshot& snapshot, Commands& commands) {
     draw_moment(drive, commands);
     draw_sweep_choices(drive, snapshot, commands);
     if (!drive.posed) {
-        ImGui::PushTextWrapPos(0);
-        colored_text(theme().warning, "Lidar pose unknown: placed at the world's origin");
-        ImGui::PopTextWrapPos();
+        wrapped_text(theme().warning, "Lidar pose unknown: placed at the world's origin");
     }
     const ImVec2 room = ImGui::GetContentRegionAvail();
     if (room.x > kWide * em())

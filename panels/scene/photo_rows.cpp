@@ -7,6 +7,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/nth.h"
 #include "base/table.h"
 #include "panels/widgets/fuzzy.h"
 #include "panels/widgets/widgets.h"
@@ -15,12 +16,6 @@ namespace gs {
 namespace {
 
 constexpr std::size_t kFewest = 5;
-
-double middle_of(std::vector<double> values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 /// What was not measured comes last in either direction.
 bool comes_before(const CameraRow& a, const CameraRow& b, PhotoKey key, bool descending) {
@@ -86,9 +81,9 @@ PsnrOutliers::PsnrOutliers(const std::vector<CameraRow>& rows) {
         limit = -std::numeric_limits<double>::infinity();
         median[test ? 1 : 0] = std::numeric_limits<double>::quiet_NaN();
         if (values.size() < kFewest) continue;
-        const double center = median[test ? 1 : 0] = middle_of(values);
+        const double center = median[test ? 1 : 0] = upper_median(values);
         for (double& value : values) value = std::abs(value - center);
-        limit = center - std::max(3 * 1.4826 * middle_of(values), 1.0);
+        limit = center - std::max(3 * 1.4826 * upper_median(values), 1.0);
     }
 }
 

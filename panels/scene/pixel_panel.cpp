@@ -253,9 +253,7 @@ void PixelPanel::draw(const Snapshot& snapshot, Commands& commands) {
     const PixelAnswer* const answer = inspection ? inspection->pixel.get() : nullptr;
     if (!snapshot.scene) return empty_note("Open a scene and click its picture to inspect a pixel");
     if (!answer) {
-        ImGui::PushTextWrapPos(0);
-        dim_text("Click the picture to list the Gaussians in that pixel.");
-        ImGui::PopTextWrapPos();
+        wrapped_text(theme().dim, "Click the picture to list the Gaussians in that pixel.");
     } else {
         draw_place(*answer, commands);
         draw_sums(*answer);

@@ -125,13 +125,13 @@ void draw_tile_table(const TileTable* table, const PixelAnswer* answer, Commands
         commands.push("inspect.tiles");
     tooltip("Render this picture again and count");
     if (!table) return;
-    ImGui::PushTextWrapPos(0);
-    dim_text(fmt::format("{} x {}{}{}: {} tiles, {} pairs{}", table->camera.width,
-                         table->camera.height, table->view.empty() ? "" : ", " + table->view,
-                         table->step > 0 ? ", step " + whole(table->step) : "", whole(table->tiles),
-                         format_short(static_cast<double>(table->pairs)),
-                         table->timed ? ", " + format_ms(table->us / 1000) + " of blending" : ""));
-    ImGui::PopTextWrapPos();
+    wrapped_text(
+        theme().dim,
+        fmt::format("{} x {}{}{}: {} tiles, {} pairs{}", table->camera.width, table->camera.height,
+                    table->view.empty() ? "" : ", " + table->view,
+                    table->step > 0 ? ", step " + whole(table->step) : "", whole(table->tiles),
+                    format_short(static_cast<double>(table->pairs)),
+                    table->timed ? ", " + format_ms(table->us / 1000) + " of blending" : ""));
     if (table->timed)
         tooltip(
             "Sum of the tiles' times, each the least of three. Threads work on several tiles at "

@@ -84,11 +84,10 @@ void ValuesPanel::draw(const Snapshot& snapshot, Commands& commands) {
                    static_cast<std::size_t>(by.value), 10,
                    "Colour Gaussians by this value instead of their own colours");
     if (by.value == GaussianValue::none) {
-        ImGui::PushTextWrapPos(0);
-        dim_text(
+        wrapped_text(
+            theme().dim,
             "Gaussians have their own colours. Choose a value to see where it is large, and "
             "drag over its histogram to see only a part.");
-        ImGui::PopTextWrapPos();
         return;
     }
     choice_command(commands, "##map", "color.map", kColormapNames, static_cast<std::size_t>(by.map),

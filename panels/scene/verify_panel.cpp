@@ -110,11 +110,9 @@ void VerifyPanel::draw(const Snapshot& snapshot, Commands& commands) {
     if (ImGui::Button("Clear")) commands.push("verify.clear");
     ImGui::EndDisabled();
     if (snapshot.verified) return draw_report(*snapshot.verified, commands);
-    ImGui::PushTextWrapPos(0);
-    dim_text(
-        "Compare every stage of the frame with a slow double-precision rasterizer, also "
-        "while training.");
-    ImGui::PopTextWrapPos();
+    wrapped_text(theme().dim,
+                 "Compare every stage of the frame with a slow double-precision rasterizer, also "
+                 "while training.");
 }
 
 }  // namespace gs

@@ -289,9 +289,7 @@ void ComparePanel::draw(const Snapshot& snapshot, Commands& commands) {
         return;
     }
     if (const std::string quiet = quiet_text(*result_); !quiet.empty()) {
-        ImGui::PushTextWrapPos(0);
-        colored_text(theme().warning, quiet);
-        ImGui::PopTextWrapPos();
+        wrapped_text(theme().warning, quiet);
     }
     draw_table(commands);
     draw_matched(snapshot, commands);

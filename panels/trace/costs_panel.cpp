@@ -57,10 +57,10 @@ void draw_cost_sums(const CostReport& report) {
                {.id = "##sums", .flags = ImGuiTableFlags_RowBg, .tight = true});
     if (!report.region) return;
     const CostReport::Region& r = *report.region;
-    ImGui::PushTextWrapPos(0);
-    dim_text(fmt::format("region ({}, {}) to ({}, {}): {} of the time", r.x0, r.y0, r.x1, r.y1,
-                         format_share(r.sums.forward_ns / std::max(report.frame.forward_ns, 1.0))));
-    ImGui::PopTextWrapPos();
+    wrapped_text(
+        theme().dim,
+        fmt::format("region ({}, {}) to ({}, {}): {} of the time", r.x0, r.y0, r.x1, r.y1,
+                    format_share(r.sums.forward_ns / std::max(report.frame.forward_ns, 1.0))));
 }
 
 void draw_without(const CostWithout& without) {
@@ -135,11 +135,9 @@ void CostsPanel::draw(const Snapshot& snapshot, Commands& commands) {
         "Time every tile of the current view, forward and backward, and count the pairs of "
         "every Gaussian");
     if (!report) {
-        ImGui::PushTextWrapPos(0);
-        dim_text(
-            "Measure the current view: the time of each tile, and which Gaussians "
-            "make blending expensive. The modes time, wasted and pairs show where.");
-        ImGui::PopTextWrapPos();
+        wrapped_text(theme().dim,
+                     "Measure the current view: the time of each tile, and which Gaussians "
+                     "make blending expensive. The modes time, wasted and pairs show where.");
         return;
     }
     ImGui::SameLine();

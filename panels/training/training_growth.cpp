@@ -35,9 +35,7 @@ void TrainingPanel::draw_growth(const Snapshot& snapshot) {
     if (!snapshot.curves || snapshot.curves->rounds.target.empty())
         return empty_note("The number of Gaussians appears here after the first density control");
     const Curves& curves = *snapshot.curves;
-    ImGui::PushTextWrapPos(0);
-    dim_text(snapshot.training.strategy);
-    ImGui::PopTextWrapPos();
+    wrapped_text(theme().dim, snapshot.training.strategy);
     std::vector<PlotLine> growth{{"Gaussians", color_rgb(0x2fb58c), curves.gaussians}};
     if (highest(curves.rounds.target) <= kMostSteepTarget * highest(curves.gaussians))
         growth.push_back({"target", theme().warning, curves.rounds.target});

@@ -12,11 +12,10 @@ namespace gs {
 namespace {
 
 void open_row(std::string& path, Commands& commands) {
-    ImGui::PushTextWrapPos(0);
-    dim_text(
+    wrapped_text(
+        theme().dim,
         "A capture folder (COLMAP or transforms.json), a splat file (.ply, .spz, .sog, ...) or a "
         "checkpoint:");
-    ImGui::PopTextWrapPos();
     ImGui::SetNextItemWidth(std::max(ImGui::GetContentRegionAvail().x - 4.5F * em(), 4 * em()));
     const bool entered = ImGui::InputTextWithHint("##path", "/path/to/capture", &path,
                                                   ImGuiInputTextFlags_EnterReturnsTrue);

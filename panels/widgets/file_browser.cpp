@@ -447,9 +447,7 @@ std::optional<std::string> FileBrowser::draw(
     if (auto path = draw_path()) typed = std::move(path);
     if (auto path = draw_filter()) typed = std::move(path);
     if (!problem_.empty()) {
-        ImGui::PushTextWrapPos(0);
-        colored_text(theme().warning, problem_);
-        ImGui::PopTextWrapPos();
+        wrapped_text(theme().warning, problem_);
     }
     if (busy()) dim_text("Reading the folder…");
     if (left_out_ > 0) dim_text(format_count(static_cast<double>(left_out_)) + " more not listed");

@@ -130,6 +130,12 @@ void colored_text(ImU32 color, std::string_view words) {
     ImGui::PopStyleColor();
 }
 
+void wrapped_text(ImU32 color, std::string_view words) {
+    ImGui::PushTextWrapPos(0);
+    colored_text(color, words);
+    ImGui::PopTextWrapPos();
+}
+
 void dim_text(std::string_view words) { colored_text(theme().dim, words); }
 
 void stage_label(Stage stage, std::string_view name) {

@@ -29,6 +29,7 @@ bool icon_text_button(Icon icon, const char* label, const char* tooltip, bool en
 void text(std::string_view text);
 void dim_text(std::string_view text);
 void colored_text(ImU32 color, std::string_view text);
+void wrapped_text(ImU32 color, std::string_view text);
 /// The stage's colour and its name, as long as fits.
 void stage_label(Stage stage, std::string_view name = {});
 /// Right-aligned text in the current table cell.

@@ -57,12 +57,8 @@ ApiKind ApiKinds::operator()(std::uint32_t name) {
 
 std::span<const TraceSpan> spans_within(std::span<const TraceSpan> row, std::int64_t begin,
                                         std::int64_t end) {
-    const auto first =
-        std::upper_bound(row.begin(), row.end(), begin,
-                         [](std::int64_t t, const TraceSpan& s) { return t < s.end_ns; });
-    const auto last = std::lower_bound(
-        first, row.end(), end, [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
-    return {first, last};
+    const auto rest = row.subspan(first_ending_after(row, begin));
+    return {rest.begin(), std::ranges::lower_bound(rest, end, {}, &TraceSpan::begin_ns)};
 }
 
 ProcessActivity activity_of(const TraceStore& store, std::uint32_t process, std::int64_t begin,

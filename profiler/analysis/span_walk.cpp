@@ -16,13 +16,6 @@ std::size_t first_beginning_at(std::span<const TraceSpan> spans, std::int64_t t)
         spans.begin());
 }
 
-std::size_t first_ending_after(std::span<const TraceSpan> spans, std::int64_t t) {
-    return static_cast<std::size_t>(
-        std::upper_bound(spans.begin(), spans.end(), t,
-                         [](std::int64_t time, const TraceSpan& s) { return time < s.end_ns; }) -
-        spans.begin());
-}
-
 double spans_of(const TraceTrack& track) {
     double count = 0;
     for (const auto& row : track.rows) count += static_cast<double>(row.size());

@@ -1,10 +1,10 @@
 // Field numbers: profile.proto of github.com/google/pprof.
 #include "profiler/files/export_stacks.h"
-#include "base/try.h"
 
 #include <fmt/format.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <map>
 #include <protozero/pbf_writer.hpp>
 #include <string>
@@ -61,8 +61,10 @@ class PprofWriter {
         type(1, "cpu", "nanoseconds");
         type(1, "blocked", "nanoseconds");
         const std::string& program = store_.processes()[sums.begin()->first.process].name;
-        for (const StackFrame& frame : store_.samples().frames())
-            if (store_.name(frame.module) == program) mapping(frame.module);  // it comes first
+        const auto is_its = [&](auto& f) { return store_.name(f.module) == program; };
+        const auto& frames = store_.samples().frames();
+        const auto own = std::ranges::find_if(frames, is_its);
+        if (!program.empty() && own != frames.end()) mapping(own->module);  // the first
         for (const auto& [place, sum] : sums) sample(place, sum);
         out_.add_int64(9, range_.begin_ns + store_.sources().realtime_offset_ns());
         out_.add_int64(10, range_.end_ns - range_.begin_ns);

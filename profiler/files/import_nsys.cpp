@@ -1,5 +1,4 @@
 // Tables and columns: NVIDIA's "SQLite Schema Reference" of Nsight Systems, 2020 to 2025.
-#include "base/nth.h"
 #include "profiler/files/import_formats.h"
 
 #include <fmt/format.h>
@@ -13,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/nth.h"
 #include "profiler/files/sqlite_table.h"
 
 namespace gs {

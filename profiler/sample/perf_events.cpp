@@ -333,11 +333,15 @@ void PerfEvents::take(std::vector<PerfRecord>& out) {
     // A ring that has been read may get a record older than what the others then hold.
     const std::int64_t until = now_ns();
     for (Ring& ring : rings_) ring.take(waiting_, lost_);
+    move_until(until, waiting_, out);
+}
+
+void move_until(std::int64_t until, std::vector<PerfRecord>& from, std::vector<PerfRecord>& to) {
     const auto time = &PerfRecord::time_ns;
-    std::ranges::stable_sort(waiting_, {}, time);
-    const auto end = std::ranges::upper_bound(waiting_, until, {}, time);
-    std::move(waiting_.begin(), end, std::back_inserter(out));
-    waiting_.erase(waiting_.begin(), end);
+    std::ranges::stable_sort(from, {}, time);
+    const auto end = std::ranges::upper_bound(from, until, {}, time);
+    std::move(from.begin(), end, std::back_inserter(to));
+    from.erase(from.begin(), end);
 }
 
 }  // namespace gs::sample

@@ -77,6 +77,9 @@ class PerfEvents {
     bool without_kernel_ = false;
 };
 
+/// Appends those of `from` up to that time to `to`, in order of time, and keeps the others.
+void move_until(std::int64_t until, std::vector<PerfRecord>& from, std::vector<PerfRecord>& to);
+
 /// The threads of a process; empty: there is none.
 std::vector<std::uint32_t> threads_of(std::uint32_t pid);
 

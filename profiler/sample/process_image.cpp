@@ -21,7 +21,7 @@ bool read_line(const std::string& line, CodeMapping& out) {
     in >> std::hex >> out.address >> dash >> end >> rights >> out.offset >> device >> number;
     if (!in || end <= out.address || rights.size() < 3 || rights[2] != 'x') return false;
     out.length = end - out.address;
-    std::getline(in >> std::ws, out.path);
+    if (!std::getline(in >> std::ws, out.path)) out.path = "//anon";  // as the kernel's records say
     return true;
 }
 

@@ -84,17 +84,34 @@ std::uint32_t SampledProcess::tid_inside(std::uint32_t tid) {
 
 void SampledProcess::adopt() {
     name_ = program_of(pid_, name_.empty() ? "?" : name_);
-    for (const std::uint32_t tid : threads_of(pid_)) begin_thread(tid);
+    threads_ = threads_of(pid_);
     image_->map_all();
 }
 
-void SampledProcess::inherit(const SampledProcess& parent) {
+bool SampledProcess::renew(std::int64_t now) {
+    constexpr std::int64_t kInterval = 1'000'000'000;
+    if (!doubtful_ || now - renewed_ns_ < kInterval) return true;
+    renewed_ns_ = now;
+    identify();
+    const bool there = !threads_of(pid_).empty() && process_stat(pid_).start == start_;
+    // That it has ended may still be among the records to come.
+    if (!there) return !std::exchange(gone_, true);
+    doubtful_ = gone_ = false;
+    if (program_of(pid_, name_) != name_) begin_program(name_, program_ns_);
+    adopt();
+    return true;
+}
+
+/// That its parent made it may be read after what it did then.
+void SampledProcess::inherit(const SampledProcess& parent, std::int64_t time_ns) {
+    if (time_ns < program_ns_) return;
     name_ = parent.name_;
     for (const CodeMapping& mapping : parent.image_->mappings()) image_->map(mapping);
 }
 
-void SampledProcess::begin_program(const std::string& name) {
+void SampledProcess::begin_program(const std::string& name, std::int64_t time_ns) {
     name_ = program_of(pid_, name);
+    program_ns_ = time_ns;
     identify();
     image_ = std::make_unique<ProcessImage>(pid_, files_);
     python_.reset();

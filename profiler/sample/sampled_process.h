@@ -21,12 +21,16 @@ class SampledProcess {
   public:
     SampledProcess(std::uint32_t pid, std::uint64_t source, std::shared_ptr<SymbolFiles> files);
 
-    /// It runs already, or records of it were lost: its code and threads as /proc shows them.
+    /// It runs already: its code and threads as /proc shows them.
     void adopt();
-    /// A copy of `parent`'s memory, as fork() makes one.
-    void inherit(const SampledProcess& parent);
-    /// It runs another program from now on.
-    void begin_program(const std::string& name);
+    /// The same after records were lost, once a second at most. False: it has ended meanwhile.
+    bool renew(std::int64_t now_ns);
+    /// A copy of `parent`'s memory, as fork() made one at `time_ns`.
+    void inherit(const SampledProcess& parent, std::int64_t time_ns);
+    /// It runs another program from `time_ns` on.
+    void begin_program(const std::string& name, std::int64_t time_ns);
+    /// Records of it may have been lost.
+    void doubt() { doubtful_ = true; }
     void map(const PerfRecord& record);
     /// It may be known already: from /proc, and from the kernel.
     void begin_thread(std::uint32_t tid) {
@@ -57,6 +61,8 @@ class SampledProcess {
     std::uint32_t pid_;
     std::uint32_t pid_inside_ = 0;  // as the process sees itself, perhaps in a container
     std::uint64_t source_, start_ = 0;
+    std::int64_t program_ns_ = 0, renewed_ns_ = 0;
+    bool doubtful_ = false, gone_ = false;
     std::string name_, python_remark_;
     std::shared_ptr<SymbolFiles> files_;
     std::unique_ptr<ProcessImage> image_;

@@ -89,8 +89,9 @@ void StackSampler::Worker::take(const PerfRecord& record) {
     using Kind = PerfRecord::Kind;
     const bool known = processes_.contains(record.pid);
     if (processes_.size() >= kMostProcesses && !known) return;
-    if (!known && (record.kind == Kind::sample || record.kind == Kind::mapping))
-        adopt(record.pid);  // how it began was lost
+    const bool begins = record.kind == Kind::program || record.kind == Kind::end ||
+                        (record.kind == Kind::start && processes_.contains(record.parent));
+    if (!known && !begins) adopt(record.pid);  // how it began was lost
     switch (record.kind) {
         case Kind::sample:
             ++samples_;
@@ -100,11 +101,11 @@ void StackSampler::Worker::take(const PerfRecord& record) {
             process(record.pid).map(record);
             break;
         case Kind::program:
-            process(record.pid).begin_program(record.path);
+            process(record.pid).begin_program(record.path, record.time_ns);
             break;
         case Kind::start:
             if (record.pid != record.parent && processes_.contains(record.parent))
-                process(record.pid).inherit(process(record.parent));
+                process(record.pid).inherit(process(record.parent), record.time_ns);
             process(record.pid).begin_thread(record.tid);
             break;
         case Kind::end:
@@ -142,10 +143,16 @@ void StackSampler::Worker::queue(SampledProcess& of, bool ended) {
 
 void StackSampler::Worker::hand_over(std::int64_t now) {
     handed_over_ns_ = now;
-    // Not only samples: which programs began, and what they mapped.
-    if (const std::uint64_t lost = events_.lost(); std::exchange(lost_, lost) != lost)
-        for (auto& [pid, of] : processes_) of.adopt();
-    for (auto& [pid, of] : processes_) queue(of, false);
+    // Not only samples may be lost: also which programs began and ended, and what they mapped.
+    const bool doubtful = std::exchange(lost_, events_.lost()) != events_.lost();
+    for (auto next = processes_.begin(); next != processes_.end();) {
+        auto& [pid, of] = *next++;  // end() removes it
+        if (doubtful) of.doubt();
+        if (of.renew(now))
+            queue(of, false);
+        else
+            end(pid);
+    }
 }
 
 std::vector<std::string> StackSampler::Worker::remarks() const {

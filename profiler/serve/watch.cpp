@@ -1,6 +1,7 @@
 #include "profiler/serve/watch.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -29,14 +30,14 @@ std::set<std::uint32_t> sampled_in(const TraceStore& store) {
     return out;
 }
 
-/// From when on a process was recorded: its first range, call or work that is there; at most
-/// `until`.
-std::int64_t first_record(const TraceStore& store, std::uint32_t process, std::int64_t until) {
+/// When the first range, call or work of a process begins that is there; INT64_MAX: none is.
+std::int64_t first_record(const TraceStore& store, std::uint32_t process) {
+    std::int64_t out = std::numeric_limits<std::int64_t>::max();
     for (const TraceTrack& track : store.tracks())
         for (const auto& row : track.rows)
             if (track.process == process && !row.empty())
-                until = std::min(until, row.view().front().begin_ns);
-    return until;
+                out = std::min(out, row.view().front().begin_ns);
+    return out;
 }
 
 }  // namespace
@@ -57,9 +58,14 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         const auto known = seen_.find(news.source);
         // What was recorded before the first look is history; counters begin with the present.
         const std::int64_t since = looked_until_ == 0 ? until : std::min(looked_until_, until);
-        Seen seen = known != seen_.end() ? std::move(known->second)
-                                         : Seen{IterationFollower(since),
-                                                std::max(since, first_record(store, p, until))};
+        Seen seen =
+            known != seen_.end() ? std::move(known->second) : Seen{IterationFollower(since), since};
+        // Before its first record nobody knows what it did.
+        if (!seen.begun) {
+            const std::int64_t first = first_record(store, p);
+            seen.begun = first <= until;
+            seen.stretch_until = std::max(seen.stretch_until, std::min(first, until));
+        }
         news.iterations = seen.iterations.take(store, p, until, process.ended);
         news.parts = break_down(store, news.iterations);
         news.own = own_times(store, news.iterations);

@@ -49,6 +49,7 @@ class Watch {
     struct Seen {
         IterationFollower iterations;
         std::int64_t stretch_until = 0;
+        bool begun = false;  ///< there is a record of it
     };
     std::map<std::uint64_t, Seen> seen_;  // by source
     std::int64_t looked_until_ = 0;       // the last time; 0: never

@@ -125,6 +125,13 @@ void TraceSource::take_open(std::span<const OpenSpan> spans) {
     }
 }
 
+namespace {
+/// Batches without a source (this process only) are distinguished by their process.
+std::uint64_t key_of(const TraceBatch& batch) {
+    return batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
+}
+}  // namespace
+
 // Two rings of one process are one process: its ranges may be in one and its GPU work in the other.
 // Two containers may each have a process of the same number that started at the same time.
 std::uint32_t Sources::process_of(const TraceBatch& batch) {
@@ -142,9 +149,7 @@ std::uint32_t Sources::process_of(const TraceBatch& batch) {
 }
 
 TraceSource& Sources::take(const TraceBatch& batch, NameBook& names, Timeline& timeline) {
-    // Batches without a source (this process only) are distinguished by their process.
-    const std::uint64_t key = batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
-    const auto [place, added] = sources_.try_emplace(key);
+    const auto [place, added] = sources_.try_emplace(key_of(batch));
     TraceSource& source = place->second;
     if (added) {
         source.process = process_of(batch);
@@ -162,9 +167,15 @@ void Sources::take_state(TraceSource& source, const TraceBatch& batch, std::size
     source.loss = batch.loss;
     source.written = batch.written;
     TraceProcess& process = processes_[source.process];
-    // By exec a process gets another, which the first to report it knows.
-    if (!batch.process_name.empty() && (process.name.empty() || process.source == batch.source))
+    // By exec a process gets another name, which who named it first knows, or, where that was a
+    // ring, the next one.
+    const auto namer = sources_.find(process.named_by);
+    const bool open = namer == sources_.end() || &namer->second == &source ||
+                      (namer->second.ended && !batch.ended);
+    if (open && !batch.process_name.empty()) {
         process.name = batch.process_name;
+        process.named_by = key_of(batch);
+    }
     process.take(batch, keep);
     if (!source.open.empty() || !batch.open.empty()) {
         source.take_open(batch.open);

@@ -25,6 +25,7 @@ struct ProcessFacts {
     std::uint64_t source = 0;                ///< TraceBatch::source of the first ring
     std::uint32_t pid = 0, visible_pid = 0;  ///< as TraceBatch's
     std::string name;
+    std::uint64_t named_by = 0;  ///< of Sources, the source that gave the name
     ProcessLabels labels;
     std::optional<ServiceStatus> service;
     std::optional<ServiceStatus>

@@ -7,18 +7,18 @@
 #include <limits>
 
 namespace gs {
-namespace {
 
-std::uint64_t thread_key(std::uint32_t process, std::uint32_t tid) {
-    return std::uint64_t{process} << 32 | tid;
-}
-
-/// The first of a row that ends after `t`.
 std::size_t first_ending_after(std::span<const TraceSpan> row, std::int64_t t) {
     return static_cast<std::size_t>(
         std::upper_bound(row.begin(), row.end(), t,
                          [](std::int64_t time, const TraceSpan& s) { return time < s.end_ns; }) -
         row.begin());
+}
+
+namespace {
+
+std::uint64_t thread_key(std::uint32_t process, std::uint32_t tid) {
+    return std::uint64_t{process} << 32 | tid;
 }
 
 /// Those that end before `t`.

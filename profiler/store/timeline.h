@@ -26,6 +26,8 @@ struct TraceSpan {
     std::uint8_t category = 0;  ///< see NameBook::category()
     std::int64_t length_ns() const { return end_ns - begin_ns; }
 };
+/// Of a row, the index of the first that ends after `t`.
+std::size_t first_ending_after(std::span<const TraceSpan> row, std::int64_t t);
 /// "-3", "0.5"; empty without a payload.
 std::string payload_text(const TraceSpan& span);
 std::string payload_text(std::uint64_t payload, PayloadKind kind);

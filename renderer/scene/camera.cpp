@@ -114,6 +114,13 @@ Quatd quat_from_rotation(const Mat3d& r) {
     return {(m[1][0] - m[0][1]) / s, (m[0][2] + m[2][0]) / s, (m[1][2] + m[2][1]) / s, s / 4};
 }
 
+Quatd product(Quatd a, Quatd b) {
+    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
+            a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
+            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
+            a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
+}
+
 Quatd slerp(Quatd a, Quatd b, double t) {
     double along = a.w * b.w + a.x * b.x + a.y * b.y + a.z * b.z;
     const double sign = along < 0 ? -1 : 1;

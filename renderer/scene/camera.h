@@ -88,6 +88,8 @@ struct Camera {
 /// Rotation matrix of a quaternion (normalised here). Source: standard, e.g. Shoemake 1985.
 Mat3d rotation_from_quat(Quatd q);
 Quatd quat_from_rotation(const Mat3d& r);
+/// The turn by `b`, then by `a`.
+Quatd product(Quatd a, Quatd b);
 /// From a at 0 to b at 1 along the shorter arc, at constant speed (Shoemake 1985). Unit length.
 Quatd slerp(Quatd a, Quatd b, double t);
 /// Camera at `eye` looking at `target`, `up` pointing up in the picture.

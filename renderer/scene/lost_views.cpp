@@ -9,6 +9,7 @@
 
 #include "base/nth.h"
 #include "renderer/scene/camera_lens.h"
+#include "renderer/scene/origin.h"
 
 namespace gs {
 namespace {
@@ -19,17 +20,6 @@ constexpr std::size_t kPointsSampled = 20000;
 
 double distance_from(Vec3d p, Vec3d middle) {
     return std::hypot(p.x - middle.x, p.y - middle.y, p.z - middle.z);
-}
-
-Vec3d median_place(const std::vector<Vec3d>& places) {
-    Vec3d out;
-    std::vector<double> values(places.size());
-    for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
-        std::transform(places.begin(), places.end(), values.begin(),
-                       [axis](Vec3d p) { return p.*axis; });
-        out.*axis = upper_median(values);
-    }
-    return out;
 }
 
 // Nine of ten points are at most so far away; 0: there is none.

@@ -18,17 +18,6 @@ std::vector<Vec3d> finite_of(std::span<const Vec3d> places) {
     return out;
 }
 
-Vec3d middle_of_places(const std::vector<Vec3d>& places) {
-    Vec3d out;
-    std::vector<double> values(places.size());
-    for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
-        std::transform(places.begin(), places.end(), values.begin(),
-                       [axis](Vec3d p) { return p.*axis; });
-        out.*axis = upper_median(values);
-    }
-    return out;
-}
-
 double longest(Vec3d v) { return std::max({std::abs(v.x), std::abs(v.y), std::abs(v.z)}); }
 
 double spread_around(const std::vector<Vec3d>& places, Vec3d middle) {
@@ -41,10 +30,21 @@ double spread_around(const std::vector<Vec3d>& places, Vec3d middle) {
 
 }  // namespace
 
+Vec3d median_place(const std::vector<Vec3d>& places) {
+    Vec3d out;
+    std::vector<double> values(places.size());
+    for (double Vec3d::*axis : {&Vec3d::x, &Vec3d::y, &Vec3d::z}) {
+        std::transform(places.begin(), places.end(), values.begin(),
+                       [axis](Vec3d p) { return p.*axis; });
+        out.*axis = upper_median(values);
+    }
+    return out;
+}
+
 Vec3d origin_for(std::span<const Vec3d> cameras, std::span<const Vec3d> points) {
     const std::vector<Vec3d> eyes = finite_of(cameras), seen = finite_of(points);
     if (eyes.empty() && seen.empty()) return {};
-    const Vec3d middle = middle_of_places(eyes.empty() ? seen : eyes);
+    const Vec3d middle = median_place(eyes.empty() ? seen : eyes);
     const double spread = std::max(spread_around(eyes, middle), spread_around(seen, middle));
     // What is all in one place has no shape to lose.
     if (!(spread > 0) || !std::isfinite(spread) || !(longest(middle) > kFarFromZero * spread))

@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/vec.h"
 #include "renderer/scene/capture.h"
@@ -17,6 +18,9 @@ namespace gs {
 /// Positions get an origin where their middle is this many times as far from zero as they are
 /// spread. Single precision then still resolves 1/4096 of the spread; below, nothing changes.
 inline constexpr double kFarFromZero = 4096;
+
+/// The median on each axis. Needs a place.
+Vec3d median_place(const std::vector<Vec3d>& places);
 
 /// The origin of a scene: the median of `cameras` (of `points` where there is none), rounded to a
 /// power of ten below the spread; zero where they are not far from zero. Spread: the larger of the

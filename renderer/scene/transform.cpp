@@ -14,13 +14,6 @@ namespace {
 constexpr std::size_t kGrain = 4096;
 constexpr Mat3d kIdentity{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
 
-Quatd product(Quatd a, Quatd b) {
-    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-            a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-            a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
-}
-
 // The nearest orthogonal matrix: Newton's iteration of the polar decomposition. Singular input
 // gives the identity.
 Mat3d nearest_orthogonal(Mat3d a) {

@@ -106,19 +106,27 @@ def counted_attached(folder, python, workers, batch_ms, steps):
                                env=dict(around, NVTX_INJECTION64_PATH=str(library)), stdin=subprocess.PIPE)
 
     def wait_for_leases(count):
-        found = []
-        while not any(p["leases"] == count for p in found):
-            time.sleep(0.05)
+        for _ in range(600):
             listed = subprocess.run([gausscope, "attach", "--json"], env=around, check=True, capture_output=True, text=True).stdout
-            found = json.loads(listed.splitlines()[-1])["processes"]
+            if any(p["leases"] == count for p in json.loads(listed.splitlines()[-1])["processes"]):
+                return
+            time.sleep(0.05)
+        raise RuntimeError(f"no process with {count} leases")
 
-    wait_for_leases(0)
-    attach = subprocess.Popen([gausscope, "attach", str(program.pid), "--headless", "--insights", "--json", "-o", trace], env=around,
-                              text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    wait_for_leases(1)
-    program.stdin.close()
-    program.wait()
-    said = attach.communicate(timeout=60)[0]
+    attach = None
+    try:
+        wait_for_leases(0)
+        attach = subprocess.Popen([gausscope, "attach", str(program.pid), "--headless", "--insights", "--json", "-o", trace],
+                                  env=around, text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        wait_for_leases(1)
+        program.stdin.close()
+        program.wait(timeout=120)
+        said = attach.communicate(timeout=60)[0]
+    finally:
+        for started in (program, attach):
+            if started and started.poll() is None:
+                started.kill()
+                started.wait()
     return [json.loads(said.splitlines()[-1])["insights"]["iterations"] + WARM_UP]
 
 
@@ -148,7 +156,8 @@ def main():
                     cells += 1
                     wrong += not right
                     if not right and asked.keep:
-                        shutil.copy(folder / "t.pftrace", asked.keep / f"{kind}-{workers}-{batch_ms}.pftrace")
+                        for trace in folder.glob("*.pftrace"):
+                            shutil.copy(trace, asked.keep / f"{kind}-{workers}-{batch_ms}-{trace.name}")
                     if not right:
                         print(f"{kind}, {workers} workers, {batch_ms} ms a batch: file {in_file}, daemon {in_daemon}, attached {in_attach} "
                               f"of {asked.steps}", flush=True)

@@ -262,12 +262,14 @@ TEST_F(ServedMetrics, ASecondThatWasPausedThroughoutHasNoIdleRatio) {
 }
 
 TEST_F(ServedMetrics, AProcessIsWatchedFromItsFirstRecordOn) {
-    look(11'000);
-    second_of_iterations(store, process, 11'500);
-    look(13'000);  // up to 12'000
+    look(10'000);
+    store.ingest(process.batch(10'500));  // it is there, and has recorded nothing
+    for (const int now : {11'000, 12'000, 13'000}) look(now);
+    second_of_iterations(store, process, 12'600);
+    for (const int now : {14'000, 15'000}) look(now);  // up to 14'000
     const auto s = samples_of(text());
-    EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 0.5, 1e-6);
-    EXPECT_NEAR(s.at("gausscope_gpu_idle_ratio{" + labels + "}"), 0.5, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_watched_seconds_total{" + labels + "}"), 1.4, 1e-6);
+    EXPECT_NEAR(s.at("gausscope_gpu_busy_seconds_total{" + labels + "}"), 0.5, 1e-6);
 }
 
 TEST_F(ServedMetrics, AProcessWithoutAGpuHasNoGpuFigures) {

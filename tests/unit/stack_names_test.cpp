@@ -11,6 +11,7 @@
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_stacks.h"
 #include "profiler/files/import.h"
+#include "profiler/sample/perf_events.h"
 #include "profiler/sample/stack_sampler.h"
 #include "tests/support/temporary_folder.h"
 
@@ -73,6 +74,19 @@ TEST(StackSampler, SaysThatAProcessIsNotThere) {
     const auto sampler = StackSampler::of_process(0x7ffffff0, {});
     ASSERT_FALSE(sampler.has_value());
     EXPECT_NE(sampler.error().text().find("no process"), std::string::npos);
+}
+
+// A ring of one CPU is read, and only then gets a record older than what another's holds.
+TEST(StackSampler, RecordsOfSeveralRingsKeepTheirOrder) {
+    std::vector<sample::PerfRecord> waiting, out;
+    const auto add = [&](std::int64_t time) { waiting.emplace_back().time_ns = time; };
+    for (const std::int64_t time : {5, 9, 3, 8}) add(time);
+    sample::move_until(7, waiting, out);
+    add(7);
+    sample::move_until(10, waiting, out);
+    std::vector<std::int64_t> times;
+    for (const sample::PerfRecord& record : out) times.push_back(record.time_ns);
+    EXPECT_EQ(times, (std::vector<std::int64_t>{3, 5, 7, 8, 9}));
 }
 
 }  // namespace

@@ -21,12 +21,6 @@ constexpr double kLeastResidual = 0.005;
 /// How far one step may move what is seen, x picture width, root mean square.
 constexpr double kLongestStep = 0.02;
 
-Quatd times(Quatd a, Quatd b) {
-    return {a.w * b.w - a.x * b.x - a.y * b.y - a.z * b.z,
-            a.w * b.x + a.x * b.w + a.y * b.z - a.z * b.y,
-            a.w * b.y - a.x * b.z + a.y * b.w + a.z * b.x,
-            a.w * b.z + a.x * b.y - a.y * b.x + a.z * b.w};
-}
 Quatd unit(Quatd q) {
     const double n = 1 / std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
     return {n * q.w, n * q.x, n * q.y, n * q.z};
@@ -140,7 +134,7 @@ bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double 
                  most = kLongestStep * photo.width;
     if (way > most)
         for (double& x : by) x *= most / way;
-    c.turn = unit(times(turn_by({by[0], by[1], by[2]}), c.turn));
+    c.turn = unit(product(turn_by({by[0], by[1], by[2]}), c.turn));
     c.move += Vec3d{by[3], by[4], by[5]};
     return true;
 }
@@ -179,7 +173,7 @@ void PoseRefinement::hold_gauge(const Capture& capture) {
     const Quatd back = turn_by(-turn);
     for (const std::size_t v : views) {
         PoseCorrection& c = rows_[v].correction;
-        c.turn = unit(times(back, c.turn));
+        c.turn = unit(product(back, c.turn));
         c.move += -(move + cross(turn, arm(v)) + growth * arm(v));
     }
 }
