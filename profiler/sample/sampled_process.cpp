@@ -19,7 +19,8 @@ constexpr std::size_t kMostSamples = 65536;  // in a batch that nobody takes
 std::string program_of(std::uint32_t pid, const std::string& otherwise) {
     std::error_code error;
     const auto path = std::filesystem::read_symlink(fmt::format("/proc/{}/exe", pid), error);
-    return error ? otherwise : path.filename().string();
+    const std::string name = path.filename().string();
+    return error ? otherwise : name.substr(0, name.find(" (deleted)"));
 }
 
 /// The number of a thread where it runs: in the innermost container. 0: it is gone.
@@ -93,7 +94,9 @@ bool SampledProcess::renew(std::int64_t now) {
     if (!doubtful_ || now - renewed_ns_ < kInterval) return true;
     renewed_ns_ = now;
     identify();
-    const bool there = !threads_of(pid_).empty() && process_stat(pid_).start == start_;
+    const ProcessStat stat = process_stat(pid_);
+    const std::size_t threads = threads_of(pid_).size();
+    const bool there = stat.start == start_ && threads > (stat.state == 'Z' ? 1 : 0);
     // That it has ended may still be among the records to come.
     if (!there) return !std::exchange(gone_, true);
     doubtful_ = gone_ = false;

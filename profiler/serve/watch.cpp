@@ -64,12 +64,12 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         if (!seen.begun) {
             const std::int64_t first = first_record(store, p);
             seen.begun = first <= until;
-            seen.stretch_until = std::max(seen.stretch_until, std::min(first, until));
+            if (seen.begun) seen.stretch_until = std::max(seen.stretch_until, first);
         }
         news.iterations = seen.iterations.take(store, p, until, process.ended);
         news.parts = break_down(store, news.iterations);
         news.own = own_times(store, news.iterations);
-        if (until > seen.stretch_until) {
+        if (seen.begun && until > seen.stretch_until) {
             news.stretch = break_down(store, p, seen.stretch_until, until);
             news.gpu_incomplete = misses_gpu_work(process, until);
             seen.stretch_until = until;

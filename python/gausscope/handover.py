@@ -8,7 +8,7 @@ import struct
 import sys
 import tempfile
 import weakref
-from typing import Any
+from typing import Any, Optional
 
 from ._lib import Error
 from .arrays import as_numpy
@@ -57,38 +57,48 @@ class Past:
     """What a viewer that comes late sees of the curves: every step at first, and fewer the more there are."""
 
     def __init__(self) -> None:
-        # By name, "" the loss: points (step, value, N, milliseconds) of every stride-th call.
-        self._curves: dict[str, tuple[list[tuple[int, Any, int, float]], list[int]]] = {}
+        # By name, None the loss: points (step, value, N, milliseconds) of every stride-th call, calls and stride.
+        self._curves: dict[Optional[str], tuple[list[tuple[int, Any, int, float]], list[int]]] = {}
 
     def add(self, step: Any, loss: Any, means: Any, milliseconds: float, log: Any) -> None:
-        self._add("", step, loss, means, milliseconds)
-        if log:
-            for name, value in log.items():
-                self._add(name, step, value, (), 0.0)
+        try:
+            self._add(None, step, loss, means, milliseconds)
+            for name, value in log.items() if log else ():
+                self._add(name, step, value, means, 0.0)
+        except Exception:
+            pass  # no number: step() says so when somebody looks
 
-    def _add(self, name: str, step: Any, value: Any, means: Any, milliseconds: float) -> None:
+    def _add(self, name: Optional[str], step: Any, value: Any, means: Any, milliseconds: float) -> None:
         if name not in self._curves:
-            if value is None or len(self._curves) > _MOST_CURVES:
+            if value is None or len(self._curves) > _MOST_CURVES or not isinstance(name, (str, type(None))):
                 return
             self._curves[name] = [], [0, 1]
-        points, count = self._curves[name]
-        count[0] += 1
-        if count[0] % count[1] or value is None:
+        points, calls = self._curves[name]
+        calls[0] += 1
+        if (calls[0] - 1) % calls[1] or value is None:
             return
-        try:
-            # One of a GPU would have to be waited for, and may be overwritten.
-            kept = value.detach().clone() if on_gpu(value) else as_number(value)
-            points.append((int(step), kept, getattr(means, "shape", (0,))[0], milliseconds))
-        except (TypeError, ValueError, RuntimeError):
-            return  # no number: step() says so when somebody looks
+        if is_torch(value) and value.device.type != "cpu":
+            # It would have to be waited for, and may be overwritten.
+            value = value.detach().clone() if value.numel() == 1 else None
+        elif is_torch(value) or isinstance(value, (int, float)) or hasattr(value, "__array_interface__"):
+            value = as_number(value)
+        points.append((int(step), value, means.shape[0], milliseconds))
         if len(points) > _MOST_POINTS:
-            del points[::2]
-            count[1] *= 2
+            del points[1::2]
+            calls[1] *= 2
 
-    def before(self, step: int, most: int) -> list[tuple[str, tuple[int, float, int, float]]]:
-        all_ = [(name, (at, as_number(value), count, milliseconds)) for name, (points, _) in self._curves.items()
-                for at, value, count, milliseconds in points if at < step]
-        return all_[::1 + len(all_) // most]
+    def before(self, step: int, most: int) -> list[tuple[Optional[str], tuple[int, float, int, float]]]:
+        """About that many points before a step at most, all curves thinned alike."""
+        out: list[tuple[Optional[str], tuple[int, float, int, float]]] = []
+        stride = 1 + sum(len(points) for points, _ in self._curves.values()) // most
+        for name, (points, _) in self._curves.items():
+            for at, value, count, milliseconds in points[::stride]:
+                try:
+                    if at < step:
+                        out.append((name, (at, as_number(value), count, milliseconds)))
+                except Exception:
+                    continue  # no number
+        return out
 
 
 def shape_of(array: Any) -> tuple[int, ...]:
@@ -219,8 +229,9 @@ def transforms_of(photos: Any) -> tuple[str, list[tuple[str, Any]]]:
             shift = [float(view[row][3]) for row in range(3)]
             frame = {"file_path": path, "fl_x": float(K[0][0]), "fl_y": float(K[1][1]), "cx": float(K[0][2]),
                      "cy": float(K[1][2])}
-            if photo.get("size", size):
-                frame["w"], frame["h"] = (int(side) for side in photo.get("size", size))
+            size = photo.get("size", size)
+            if size is not None:
+                frame["w"], frame["h"] = (int(side) for side in size)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise Error(f"photos[{number}]: give dict(path=... or image=[height, width, 3], viewmat=[4, 4], K=[3, 3], "
                         f"size=(width, height)): {type(error).__name__}: {error}") from None
@@ -236,7 +247,7 @@ def transforms_of(photos: Any) -> tuple[str, list[tuple[str, Any]]]:
 
 def photo_folder(document: str) -> tuple[str, Any]:
     """A temporary folder with that transforms.json, and the lock that says that somebody needs it. Folders of processes that were
-    killed go."""
+    killed go. Errors: there is no space for one."""
     import fcntl
     import glob
     for old in glob.glob(os.path.join(tempfile.gettempdir(), "gausscope-photos-*", "transforms.json")):
@@ -246,10 +257,16 @@ def photo_folder(document: str) -> tuple[str, Any]:
                 shutil.rmtree(os.path.dirname(old))
         except OSError:
             pass  # it is in use, or another user's
-    folder = tempfile.mkdtemp(prefix="gausscope-photos-")
-    lock = open(os.path.join(folder, "part"), "w", encoding="utf-8")
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    lock.write(document)
-    lock.flush()
-    os.rename(lock.name, os.path.join(folder, "transforms.json"))
+    try:
+        folder = tempfile.mkdtemp(prefix="gausscope-photos-")
+        lock = open(os.path.join(folder, "part"), "w", encoding="utf-8")
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        except OSError:
+            pass  # nobody can lock there, and so nobody removes it
+        lock.write(document)
+        lock.flush()
+        os.rename(lock.name, os.path.join(folder, "transforms.json"))
+    except OSError as error:
+        raise Error(f"no temporary folder for the photos: {error}", "unwritable") from None
     return folder, lock

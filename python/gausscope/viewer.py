@@ -9,7 +9,7 @@
 
 `gausscope attach PID` connects to the socket PID.training in the runtime directory. Both sides send records of one size
 (profiler/collect/trainer_link.h has their layout). There is no thread: step() and wait() answer. A viewer that wants a picture
-gets one copy of the Gaussians in a memfd, which is reused when every viewer has read it. Nothing is copied without one.
+gets one copy of the Gaussians in a memfd, which is reused when every viewer has read it. None is made without one.
 """
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _HELLO, _PARAMETER, _STEP, _VALUE, _SNAPSHOT, _GOODBYE, _CAPTURE = range(1, 8)
 # From it.
 _WANT, _RELEASE, _RUN_TO, _SET = range(16, 20)
 _NEVER = 2**64 - 1
-_MOST_VIEWERS, _SLOTS, _MOST_OWED, _MOST_PAST = 4, 3, 1024, 600
+_MOST_VIEWERS, _SLOTS, _MOST_OWED, _MOST_PAST = 4, 3, 1024, 700
 _PIECE_S = 0.05
 _AT_ONCE_S = 0.02
 _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
@@ -145,6 +145,7 @@ class Viewer:
         self._step = 0
         self._waits = False  # wait() is called in this training
         self._past = Past()
+        self._aside = 0.0  # seconds of the present call that are not of the budget
         self._peers: list[_Peer] = []
         self._slots: list[Slot] = []
         self._latest: Optional[tuple[int, Slot, bytes]] = None
@@ -232,6 +233,9 @@ class Viewer:
         if looks:
             self._next_look = now + _PIECE_S
             self._answer()
+            now += self._aside
+            self._last_step += self._aside
+            self._aside = 0.0
         if self._peers and (looks or self._may_spend()):
             extra = [numbers for numbers in (gradients, second_moments) if numbers is not None]
             flags = (_STORED * (layout == "stored") | _ANTIALIASED * antialiased | _GRADIENTS * (gradients is not None)
@@ -264,7 +268,7 @@ class Viewer:
             select.select([self._listener, *(peer.socket for peer in self._peers)], [], [], _PIECE_S)
             self._answer()
         self._tell_waiting(False)
-        self._last_step = time.perf_counter()
+        self._aside, self._last_step = 0.0, time.perf_counter()
         return self._take_changes()
 
     def close(self) -> None:
@@ -340,8 +344,8 @@ class Viewer:
         for name, start, low, high in self._declared:
             peer.owe(_record(_PARAMETER, values=[self._parameters[name], low, high, start], text=name))
         for name, (step, value, count, milliseconds) in self._past.before(self._step, _MOST_PAST):
-            peer.owe(_record(_VALUE, step, values=[value], text=name) if name else
-                     _record(_STEP, step, count, values=[value, milliseconds, 0.0, 0.0, float(self._waits)]))
+            peer.owe(_record(_STEP, step, count, values=[value, milliseconds, 0.0, 0.0, float(self._waits)]) if name is None else
+                     _record(_VALUE, step, values=[value], text=name))
         self._peers.append(peer)
 
     def _read(self, peer: _Peer) -> bool:
@@ -406,12 +410,14 @@ class Viewer:
     def _write_images(self) -> None:
         """Photos that are in memory only, for the first viewer."""
         images, self._images = self._images, []
+        begin = time.perf_counter()
         try:
             for path, image in images:
                 write_png(os.path.join(self._folder, path), image)
         except Exception as error:  # no run ends because somebody looks
             self.capture = ""
             warnings.warn(f"gausscope cannot show this training's photos: {error}", RuntimeWarning, stacklevel=3)
+        self._aside += time.perf_counter() - begin
 
     def _free_slot(self, size: int) -> Optional[Slot]:
         """A slot that nobody reads, of at least that size; growing by a quarter, so that a count that changes with every
@@ -489,9 +495,13 @@ def attach(*, editable: Optional[Mapping[str, Union[float, tuple[float, float, f
     document, images = transforms_of(photos) if photos else ("", [])
     if len(path.encode()) > 415:
         raise Error(f"the path of the capture is longer than 415 bytes: {path}")
-    viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", path, steps, budget)
-    if document:
-        viewer._folder, viewer._lock = photo_folder(document)
-        viewer.capture, viewer._images = viewer._folder, images
+    folder, lock = photo_folder(document) if document else ("", None)
+    try:
+        viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", folder or path, steps, budget)
+    except BaseException:
+        if folder:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    viewer._folder, viewer._lock, viewer._images = folder, lock, images
     _viewers.add(viewer)
     return viewer

@@ -234,11 +234,23 @@ class Late(Attached):
             got += looker.receive()
         steps = [r for r in got if r["kind"] == STEP and r["step"] < 5000]
         self.assertGreater(len(steps), 100)
-        self.assertLess(steps[0]["step"], 100)
+        self.assertEqual(steps[0]["step"], 0)
         self.assertEqual([r["values"][0] for r in steps], [5000 - r["step"] for r in steps])
         self.assertEqual([r["step"] for r in steps], sorted({r["step"] for r in steps}))
         self.assertEqual({r["a"] for r in steps}, {5})
         self.assertEqual([r["step"] for r in got if r["text"] == "psnr"], [0, 1000, 2000, 3000, 4000])
+        viewer.close()
+
+    def test_what_is_no_number_ends_no_run(self):
+        viewer = self.attach()
+        looker = None
+        for odd in ({"loss": 10**400}, {"loss": "x"}, {"loss": np.zeros(3)}, {"log": {1: 0.5}}, {"log": {"": 1, "a": object()}},
+                    {"log": [("a", 1)]}):
+            viewer.step(1, **odd, **gaussians())
+        looker = Looker()
+        time.sleep(0.06)
+        viewer.step(2, 3.0, **gaussians())
+        self.assertIn(3.0, [r["values"][0] for r in looker.of(STEP)])
         viewer.close()
 
 
@@ -277,6 +289,7 @@ class Photos(Attached):
         time.sleep(0.06)
         viewer.step(1, **gaussians())
         self.assertEqual(looker.of(CAPTURE)[0]["text"], viewer.capture)
+        self.assertLess(viewer.seconds, 0.02)  # writing is not of the budget
         capture = gausscope.Capture(viewer.capture)
         np.testing.assert_array_equal(capture.train[0].photo(), pixels)
         np.testing.assert_array_equal(capture.test[0].photo(), np.floor(floats * 255 + 0.5))
@@ -293,6 +306,16 @@ class Photos(Attached):
         self.assertFalse(os.path.exists(dead))
         handover.photo_folder("{}")[1].close()  # as another trainer would
         self.assertTrue(os.path.exists(viewer.capture))
+
+    def test_writing_photos_delays_no_picture(self):
+        viewer = self.attach(photos=[dict(image=np.zeros((4, 4, 3)), viewmat=np.eye(4), K=np.eye(3), size=np.array([4, 4]))])
+        looker = Looker()
+        looker.send(WANT)
+        with mock.patch("gausscope.viewer.write_png", lambda *_: time.sleep(0.5)):
+            viewer.step(0, **gaussians())
+        time.sleep(0.06)
+        viewer.step(1, **gaussians())
+        self.assertEqual(len(looker.of(SNAPSHOT)), 1)
 
     def test_a_full_disk_costs_only_the_photos(self):
         viewer = self.attach(photos=[dict(image=np.zeros((4, 4, 3)), viewmat=np.eye(4), K=np.eye(3))])
