@@ -40,6 +40,7 @@ _NEVER = 2**64 - 1
 _MOST_VIEWERS, _SLOTS, _MOST_OWED, _MOST_PAST = 4, 3, 1024, 700
 _PIECE_S = 0.05
 _AT_ONCE_S = 0.02
+_GOODBYE_S = 0.5  # for what viewers are still to get at the end
 _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
 
 
@@ -275,8 +276,12 @@ class Viewer:
         """Viewers keep the last picture. Happens at exit by itself."""
         if self._listener is None:
             return
+        import select
+        until = time.perf_counter() + _GOODBYE_S
         for peer in self._peers:
-            peer.send(_record(_GOODBYE, self._step, text="the training has ended"))
+            peer.owe(_record(_GOODBYE, self._step, text="the training has ended"))
+            while not peer.settle() and time.perf_counter() < until:
+                select.select([], [peer.socket], [], _PIECE_S)
         self._forget()
         try:
             os.unlink(self._path)

@@ -9,8 +9,8 @@ import unittest
 import warnings
 from unittest import mock
 
-from attaching import (CAPTURE, HAVE_TORCH, HELLO, NEVER, PARAMETER, RECORD, RELEASE, RUN_TO, SET, SNAPSHOT, STEP, WANT, Attached,
-                       Looker, gaussians, rows_of, write_png)
+from attaching import (CAPTURE, GOODBYE, HAVE_TORCH, HELLO, NEVER, PARAMETER, RECORD, RELEASE, RUN_TO, SET, SNAPSHOT, STEP, WANT,
+                       Attached, Looker, gaussians, rows_of, write_png)
 import gausscope
 import numpy as np
 from gausscope import handover
@@ -240,6 +240,20 @@ class Late(Attached):
         self.assertEqual({r["a"] for r in steps}, {5})
         self.assertEqual([r["step"] for r in got if r["text"] == "psnr"], [0, 1000, 2000, 3000, 4000])
         viewer.close()
+
+    def test_the_end_is_told_behind_all_that_is_owed(self):
+        viewer = self.attach()
+        for step in range(399):
+            viewer.step(step, 1.0, **gaussians())
+        looker, got = Looker(), []
+        time.sleep(0.06)
+        viewer.step(399, 1.0, **gaussians())
+        closing = threading.Thread(target=viewer.close)
+        closing.start()
+        while None not in got:
+            got += looker.receive(wait=True)
+        closing.join()
+        self.assertEqual((got[-2]["kind"], len({r["step"] for r in got[:-2] if r["kind"] == STEP})), (GOODBYE, 399))
 
     def test_what_is_no_number_ends_no_run(self):
         viewer = self.attach()
