@@ -64,7 +64,7 @@ class PprofWriter {
         const auto is_its = [&](auto& f) { return store_.name(f.module) == program; };
         const auto& frames = store_.samples().frames();
         const auto own = std::ranges::find_if(frames, is_its);
-        if (!program.empty() && own != frames.end()) mapping(own->module);  // the first
+        if (!program.empty() && own != frames.end()) mapping(own->module);  // comes first
         for (const auto& [place, sum] : sums) sample(place, sum);
         out_.add_int64(9, range_.begin_ns + store_.sources().realtime_offset_ns());
         out_.add_int64(10, range_.end_ns - range_.begin_ns);

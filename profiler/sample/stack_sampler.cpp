@@ -89,9 +89,9 @@ void StackSampler::Worker::take(const PerfRecord& record) {
     using Kind = PerfRecord::Kind;
     const bool known = processes_.contains(record.pid);
     if (processes_.size() >= kMostProcesses && !known) return;
-    const bool begins = record.kind == Kind::program || record.kind == Kind::end ||
-                        (record.kind == Kind::start && processes_.contains(record.parent));
-    if (!known && !begins) adopt(record.pid);  // how it began was lost
+    const bool runs = record.kind == Kind::sample || record.kind == Kind::mapping ||
+                      (record.kind == Kind::start && !processes_.contains(record.parent));
+    if (!known && runs) adopt(record.pid);  // how it began was lost
     switch (record.kind) {
         case Kind::sample:
             ++samples_;

@@ -6,6 +6,11 @@
 namespace gs {
 namespace {
 
+/// Batches without a source (this process only) are distinguished by their process.
+std::uint64_t key_of(const TraceBatch& batch) {
+    return batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
+}
+
 void take_names(TraceSource& source, const TraceBatch& batch, NameBook& names) {
     if (source.name_of_id.empty()) source.name_of_id.push_back(names.unknown());
     for (const NameInfo& name : batch.names) {
@@ -124,13 +129,6 @@ void TraceSource::take_open(std::span<const OpenSpan> spans) {
         open.push_back(one);
     }
 }
-
-namespace {
-/// Batches without a source (this process only) are distinguished by their process.
-std::uint64_t key_of(const TraceBatch& batch) {
-    return batch.source != 0 ? batch.source : 1ull << 63 | batch.pid;
-}
-}  // namespace
 
 // Two rings of one process are one process: its ranges may be in one and its GPU work in the other.
 // Two containers may each have a process of the same number that started at the same time.

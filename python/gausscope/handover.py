@@ -78,8 +78,9 @@ class Past:
         if (calls[0] - 1) % calls[1] or value is None:
             return
         if is_torch(value) and value.device.type != "cpu":
-            # It would have to be waited for, and may be overwritten.
-            value = value.detach().clone() if value.numel() == 1 else None
+            if value.numel() != 1:
+                return
+            value = value.detach().clone()  # it would have to be waited for, and may be overwritten
         elif is_torch(value) or isinstance(value, (int, float)) or hasattr(value, "__array_interface__"):
             value = as_number(value)
         points.append((int(step), value, means.shape[0], milliseconds))

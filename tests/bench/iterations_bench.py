@@ -150,17 +150,17 @@ def main():
                 for batch_ms in BATCH_MS:
                     in_file, in_daemon = counted(folder, address, asked.python, kind, workers, batch_ms, asked.steps)
                     expected = 2 if kind == "mpi" else 1
-                    in_attach = counted_attached(folder, asked.python, workers, batch_ms, asked.steps) if kind == "nvtx" else [asked.steps]
-                    right = all(len(found) == expected and all(abs(n - asked.steps) <= 1 for n in found)
-                                for found in (in_file, in_daemon, in_attach * expected))
+                    found = {"file": in_file, "daemon": in_daemon}
+                    if kind == "nvtx":
+                        found["attached"] = counted_attached(folder, asked.python, workers, batch_ms, asked.steps)
+                    right = all(len(each) == expected and all(abs(n - asked.steps) <= 1 for n in each) for each in found.values())
                     cells += 1
                     wrong += not right
                     if not right and asked.keep:
                         for trace in folder.glob("*.pftrace"):
                             shutil.copy(trace, asked.keep / f"{kind}-{workers}-{batch_ms}-{trace.name}")
                     if not right:
-                        print(f"{kind}, {workers} workers, {batch_ms} ms a batch: file {in_file}, daemon {in_daemon}, attached {in_attach} "
-                              f"of {asked.steps}", flush=True)
+                        print(f"{kind}, {workers} workers, {batch_ms} ms a batch: {found} of {asked.steps}", flush=True)
             print(f"{kind}: {cells} cells so far, {wrong} wrong; load {os.getloadavg()[0]:.1f}", flush=True)
     finally:
         daemon.kill()

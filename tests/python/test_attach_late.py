@@ -44,7 +44,6 @@ class Late(Attached):
 
     def test_what_is_no_number_ends_no_run(self):
         viewer = self.attach()
-        looker = None
         for odd in ({"loss": 10**400}, {"loss": "x"}, {"loss": np.zeros(3)}, {"log": {1: 0.5}}, {"log": {"": 1, "a": object()}},
                     {"log": [("a", 1)]}):
             viewer.step(1, **odd, **gaussians())

@@ -280,10 +280,10 @@ TEST_F(ServedMetrics, AProcessWithoutAGpuHasNoGpuFigures) {
         store.ingest(batch);
         look((second + 1) * 1000);
     }
-    const std::string told = text();
-    EXPECT_EQ(told.find("gausscope_gpu_idle_ratio{"), std::string::npos);
-    EXPECT_EQ(told.find("gausscope_kernels_total{"), std::string::npos);
-    EXPECT_NE(told.find("gausscope_iteration_seconds_count{"), std::string::npos);
+    const std::string page = text();
+    EXPECT_EQ(page.find("gausscope_gpu_idle_ratio{"), std::string::npos);
+    EXPECT_EQ(page.find("gausscope_kernels_total{"), std::string::npos);
+    EXPECT_NE(page.find("gausscope_iteration_seconds_count{"), std::string::npos);
 }
 
 TEST_F(ServedMetrics, SeriesOfADeadProcessEnd) {
