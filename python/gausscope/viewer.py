@@ -16,7 +16,6 @@ from __future__ import annotations
 import atexit
 import errno
 import os
-import shutil
 import socket
 import stat
 import struct
@@ -28,7 +27,8 @@ from collections import deque
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._lib import Error
-from .handover import Past, Slot, as_number, check, color_arrays, fill, on_gpu, photo_folder, transforms_of, write_png
+from .handover import Past, Slot, as_number, check, color_arrays, fill, on_gpu
+from .photos import Photos
 
 _RECORD = struct.Struct("=4sHHQQQ8d416s")
 _MAGIC, _VERSION = b"GSTR", 1
@@ -153,9 +153,7 @@ class Viewer:
         self._on_its_way: Any = None
         self._last_step = self._looked_since = time.perf_counter()
         self._not_before = 0.0  # after a failure
-        self._folder = ""
-        self._lock: Any = None  # of the folder
-        self._images: list[tuple[str, Any]] = []  # that are not in the folder yet
+        self._photos: Optional[Photos] = None
         self._count = -1
         self._next_look = 0.0  # for new viewers and what they ask
         self._pid = os.getpid()
@@ -287,9 +285,8 @@ class Viewer:
             os.unlink(self._path)
         except OSError:
             pass
-        if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
-            self._lock.close()
+        if self._photos:
+            self._photos.close()
 
     # ---- its own
 
@@ -343,7 +340,8 @@ class Viewer:
         if not self._peers:
             self._looked_since, self.seconds = time.perf_counter(), 0.0
         peer.owe(_record(_HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
-        self._write_images()
+        if self._photos:
+            self._write_photos(self._photos)
         if self.capture:
             peer.owe(_record(_CAPTURE, text=self.capture))
         for name, start, low, high in self._declared:
@@ -412,13 +410,10 @@ class Viewer:
             self._on_its_way = (slot, _record(_SNAPSHOT, self._step, count, code), fill(slot, arrays, count))
             self.copies += 1
 
-    def _write_images(self) -> None:
-        """Photos that are in memory only, for the first viewer."""
-        images, self._images = self._images, []
+    def _write_photos(self, photos: Photos) -> None:
         begin = time.perf_counter()
         try:
-            for path, image in images:
-                write_png(os.path.join(self._folder, path), image)
+            photos.write()
         except Exception as error:  # no run ends because somebody looks
             self.capture = ""
             warnings.warn(f"gausscope cannot show this training's photos: {error}", RuntimeWarning, stacklevel=3)
@@ -497,16 +492,15 @@ def attach(*, editable: Optional[Mapping[str, Union[float, tuple[float, float, f
     if photos and capture:
         raise Error("give capture or photos, not both")
     path = os.path.abspath(os.fspath(capture)) if capture else ""
-    document, images = transforms_of(photos) if photos else ("", [])
     if len(path.encode()) > 415:
         raise Error(f"the path of the capture is longer than 415 bytes: {path}")
-    folder, lock = photo_folder(document) if document else ("", None)
+    given = Photos(photos) if photos else None
     try:
-        viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", folder or path, steps, budget)
+        viewer = Viewer(editable or {}, name or os.path.basename(sys.argv[0]) or "python", given.folder if given else path, steps, budget)
     except BaseException:
-        if folder:
-            shutil.rmtree(folder, ignore_errors=True)
+        if given:
+            given.close()
         raise
-    viewer._folder, viewer._lock, viewer._images = folder, lock, images
+    viewer._photos = given
     _viewers.add(viewer)
     return viewer

@@ -13,7 +13,7 @@ from attaching import (CAPTURE, HAVE_TORCH, HELLO, NEVER, PARAMETER, RECORD, REL
                        Looker, gaussians, rows_of, write_png)
 import gausscope
 import numpy as np
-from gausscope import handover
+from gausscope.photos import Photos
 
 
 class HandingOver(Attached):
@@ -220,7 +220,7 @@ class HandingOver(Attached):
                 gausscope.attach(**options)
 
 
-class Photos(Attached):
+class GivenPhotos(Attached):
     def test_photos_become_a_capture_in_the_trainers_coordinates(self):
         turn = np.array([[0, -1, 0], [1, 0, 0], [0, 0, 1.0]])
         view = np.eye(4)
@@ -269,14 +269,14 @@ class Photos(Attached):
             pass
         viewer = self.attach(photos=[photo])
         self.assertFalse(os.path.exists(dead))
-        handover.photo_folder("{}")[1].close()  # as another trainer would
+        Photos([photo]).close()  # as another trainer would
         self.assertTrue(os.path.exists(viewer.capture))
 
     def test_writing_photos_delays_no_picture(self):
         photo = dict(image=np.zeros((4, 4, 3)), viewmat=np.eye(4), K=np.eye(3), size=np.array([4, 4]))
         viewer = self.attach(photos=[photo], budget=0.5)
         looker = Looker()
-        with mock.patch("gausscope.viewer.write_png", lambda *_: time.sleep(0.5)):
+        with mock.patch("gausscope.photos.write_png", lambda *_: time.sleep(0.5)):
             viewer.step(0, **gaussians())
         looker.send(WANT)
         time.sleep(0.06)
