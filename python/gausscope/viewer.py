@@ -7,120 +7,33 @@
         optimizer.param_groups[0]["lr"] = viewer["lr"]
         viewer.wait()
 
-`gausscope attach PID` connects to the socket PID.training in the runtime directory. Both sides send records of one size
-(profiler/collect/trainer_link.h has their layout). There is no thread: step() and wait() answer. A viewer that wants a picture
-gets one copy of the Gaussians in a memfd, which is reused when every viewer has read it. None is made without one.
+`gausscope attach PID` connects to the socket PID.training in the runtime directory (link.py). There is no thread: step() and wait()
+answer. A viewer that wants a picture gets one copy of the Gaussians in a memfd, which is reused when every viewer has read it.
+None is made without one.
 """
 from __future__ import annotations
 
 import atexit
-import errno
 import os
 import socket
-import stat
 import struct
 import sys
 import time
 import warnings
 import weakref
-from collections import deque
 from typing import Any, Mapping, Optional, Sequence, Union
 
 from ._lib import Error
 from .handover import Past, Slot, as_number, check, color_arrays, fill, on_gpu
+from .link import (CAPTURE, GOODBYE, HELLO, MAGIC, MOST_VIEWERS, PARAMETER, RECORD, RELEASE, RUN_TO, SET, SNAPSHOT, STEP, VALUE,
+                   VERSION, WANT, Peer, listen, make_record)
 from .photos import Photos
 
-_RECORD = struct.Struct("=4sHHQQQ8d416s")
-_MAGIC, _VERSION = b"GSTR", 1
-# To the viewer.
-_HELLO, _PARAMETER, _STEP, _VALUE, _SNAPSHOT, _GOODBYE, _CAPTURE = range(1, 8)
-# From it.
-_WANT, _RELEASE, _RUN_TO, _SET = range(16, 20)
-_NEVER = 2**64 - 1
-_MOST_VIEWERS, _SLOTS, _MOST_OWED, _MOST_PAST = 4, 3, 1024, 700
+_SLOTS, _MOST_OWED, _MOST_PAST = 3, 1024, 700
 _PIECE_S = 0.05
 _AT_ONCE_S = 0.02
 _GOODBYE_S = 0.5  # for what viewers are still to get at the end
 _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
-
-
-def _socket_name(pid: int, again: int) -> str:
-    return f"{pid}.training" if again == 1 else f"{pid}-{again}.training"
-
-
-def _open_directory() -> int:
-    """The runtime directory of base/record/protocol.h, made where it is missing."""
-    own, user = os.environ.get("GAUSSCOPE_RUNTIME_DIR", ""), os.environ.get("XDG_RUNTIME_DIR", "")
-    if own.startswith("/"):
-        path = own
-        try:
-            found = os.lstat(own)
-        except OSError:
-            found = None
-        open_to_all = stat.S_ISVTX | stat.S_IWOTH | stat.S_IXOTH
-        if found and found.st_uid == 0 and stat.S_ISDIR(found.st_mode) and found.st_mode & open_to_all == open_to_all:
-            path = os.path.join(own, str(os.geteuid()))
-    elif user.startswith("/"):
-        path = os.path.join(user, "gausscope")
-    else:
-        path = f"/tmp/gausscope-{os.geteuid()}"
-    why = ""
-    try:
-        if not os.path.lexists(path):
-            os.mkdir(path, 0o700)
-        opened = os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        found = os.fstat(opened)
-        if found.st_uid != os.geteuid():
-            why = "it belongs to another user"
-        elif found.st_mode & 0o077:
-            why = "others can access it: chmod 700"
-        if not why:
-            return opened
-        os.close(opened)
-    except OSError as error:
-        why = error.strerror
-    raise Error(f"{path} cannot be used: {why}. Name another folder in GAUSSCOPE_RUNTIME_DIR.", "unwritable", path)
-
-
-class _Peer:
-    """A connected viewer."""
-
-    def __init__(self, connection: socket.socket):
-        self.socket = connection
-        self.wants = False
-        self.run_to = _NEVER  # it pauses the training at this step
-        self.lost = 0  # records that it was too slow to take
-        self.owed: deque[bytes] = deque()  # those that it is to get all the same, in this order
-
-    def owe(self, record: bytes) -> None:
-        """Sends it, now or when there is space: what is not said again by the next step."""
-        self.owed.append(record)
-        self.settle()
-
-    def settle(self) -> bool:
-        """Whether it has got all that it is to get."""
-        while self.owed and self._put(self.owed[0]):
-            self.owed.popleft()
-        return not self.owed
-
-    def send(self, record: bytes, descriptor: int = -1) -> bool:
-        """Sends it if there is space behind what is owed."""
-        if self.settle() and self._put(record, descriptor):
-            return True
-        self.lost += 1
-        return False
-
-    def _put(self, record: bytes, descriptor: int = -1) -> bool:
-        rights = [] if descriptor < 0 else [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("i", descriptor))]
-        try:
-            self.socket.sendmsg([record], rights, socket.MSG_DONTWAIT | socket.MSG_NOSIGNAL)
-            return True
-        except OSError:
-            return False  # there is no space, or it has gone: receiving finds that
-
-
-def _record(kind: int, step: int = 0, a: int = 0, b: int = 0, values: Any = (), text: str = "") -> bytes:
-    return _RECORD.pack(_MAGIC, _VERSION, kind, step, a, b, *values, *[0.0] * (8 - len(values)), text.encode()[:415])
 
 
 class Viewer:
@@ -147,7 +60,7 @@ class Viewer:
         self._waits = False  # wait() is called in this training
         self._past = Past()
         self._aside = 0.0  # seconds of the present call that are not of the budget
-        self._peers: list[_Peer] = []
+        self._peers: list[Peer] = []
         self._slots: list[Slot] = []
         self._latest: Optional[tuple[int, Slot, bytes]] = None
         self._on_its_way: Any = None
@@ -157,31 +70,8 @@ class Viewer:
         self._count = -1
         self._next_look = 0.0  # for new viewers and what they ask
         self._pid = os.getpid()
-        self._listen()
-
-    def _listen(self) -> None:
-        directory = _open_directory()
-        at = f"/proc/self/fd/{directory}/"  # whatever the length of the path
-        try:
-            for again in range(1, 10):
-                name = _socket_name(self._pid, again)
-                with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as probe:
-                    if probe.connect_ex(at + name) in (errno.ECONNREFUSED, errno.ENOENT):
-                        break
-            self._listener: Optional[socket.socket] = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-            self._listener.setblocking(False)
-            hidden = "." + name
-            if os.path.lexists(at + hidden):
-                os.unlink(at + hidden)
-            self._listener.bind(at + hidden)
-            os.chmod(at + hidden, 0o600)
-            self._listener.listen(_MOST_VIEWERS)
-            os.rename(at + hidden, at + name)
-        except OSError as error:
-            os.close(directory)
-            raise Error(f"no socket for viewers: {error}", "unwritable") from None
-        self._path = os.path.join(os.readlink(f"/proc/self/fd/{directory}"), name)
-        os.close(directory)
+        self._listener: Optional[socket.socket]
+        self._listener, self._path = listen(self._pid)
 
     # ---- for the trainer
 
@@ -277,7 +167,7 @@ class Viewer:
         import select
         until = time.perf_counter() + _GOODBYE_S
         for peer in self._peers:
-            peer.owe(_record(_GOODBYE, self._step, text="the training has ended"))
+            peer.owe(make_record(GOODBYE, self._step, text="the training has ended"))
             while not peer.settle() and time.perf_counter() < until:
                 select.select([], [peer.socket], [], _PIECE_S)
         self._forget()
@@ -329,51 +219,52 @@ class Viewer:
     def _welcome(self, connection: socket.socket) -> None:
         _, uid, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         connection.setblocking(False)
-        peer = _Peer(connection)
+        peer = Peer(connection)
         if uid not in (os.geteuid(), 0):
             connection.close()
             return
-        if len(self._peers) >= _MOST_VIEWERS:
-            peer.send(_record(_GOODBYE, text=f"{_MOST_VIEWERS} viewers are connected already"))
+        if len(self._peers) >= MOST_VIEWERS:
+            peer.send(make_record(GOODBYE, text=f"{MOST_VIEWERS} viewers are connected already"))
             connection.close()
             return
         if not self._peers:
             self._looked_since, self.seconds = time.perf_counter(), 0.0
-        peer.owe(_record(_HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
+        peer.owe(make_record(HELLO, self._step, self._steps, os.getpid(), [self.budget], self.name))
         if self._photos:
             self._write_photos(self._photos)
         if self.capture:
-            peer.owe(_record(_CAPTURE, text=self.capture))
+            peer.owe(make_record(CAPTURE, text=self.capture))
         for name, start, low, high in self._declared:
-            peer.owe(_record(_PARAMETER, values=[self._parameters[name], low, high, start], text=name))
+            peer.owe(make_record(PARAMETER, values=[self._parameters[name], low, high, start], text=name))
         for name, (step, value, count, milliseconds) in self._past.before(self._step, _MOST_PAST):
-            peer.owe(_record(_STEP, step, count, values=[value, milliseconds, 0.0, 0.0, float(self._waits)]) if name is None else
-                     _record(_VALUE, step, values=[value], text=name))
+            point = [value, milliseconds, 0.0, 0.0, float(self._waits)]
+            peer.owe(make_record(VALUE, step, values=[value], text=name) if name is not None else
+                     make_record(STEP, step, count, values=point))
         self._peers.append(peer)
 
-    def _read(self, peer: _Peer) -> bool:
+    def _read(self, peer: Peer) -> bool:
         """False: it has gone, does not speak our language, or asks without ever reading."""
         if not peer.settle() and len(peer.owed) > _MOST_OWED:
             return False
         while True:
             try:
-                data = peer.socket.recv(_RECORD.size + 1)
+                data = peer.socket.recv(RECORD.size + 1)
             except BlockingIOError:
                 return True
             except OSError:
                 return False
-            if len(data) != _RECORD.size:
+            if len(data) != RECORD.size:
                 return False
-            magic, version, kind, step, a, _, *rest = _RECORD.unpack(data)
-            if magic != _MAGIC or version != _VERSION:
+            magic, version, kind, step, a, _, *rest = RECORD.unpack(data)
+            if magic != MAGIC or version != VERSION:
                 return False
-            if kind in (_WANT, _RELEASE):
-                peer.wants = kind == _WANT
+            if kind in (WANT, RELEASE):
+                peer.wants = kind == WANT
                 for slot in self._slots:
                     slot.readers.discard(peer)
-            elif kind == _RUN_TO:
+            elif kind == RUN_TO:
                 peer.run_to = a
-            elif kind == _SET:
+            elif kind == SET:
                 self._set(rest[-1].split(b"\0")[0].decode("utf-8", "replace"), rest[0])
 
     def _set(self, name: str, value: float) -> None:
@@ -381,11 +272,11 @@ class Viewer:
             if key == name and low <= value <= high:
                 self._parameters[name] = self._changed[name] = value
                 for peer in self._peers:
-                    peer.owe(_record(_PARAMETER, self._step, values=[value, low, high, start], text=name))
+                    peer.owe(make_record(PARAMETER, self._step, values=[value, low, high, start], text=name))
 
     def _tell_waiting(self, waiting: bool) -> None:
         for peer in self._peers:
-            peer.owe(_record(_STEP, self._step, values=[float("nan"), float("nan"), self.share, float(waiting), 1.0]))
+            peer.owe(make_record(STEP, self._step, values=[float("nan"), float("nan"), self.share, float(waiting), 1.0]))
 
     def _tell(self, loss: Any, milliseconds: float, count: int, log: Mapping[str, Any]) -> bool:
         """Sends the step's numbers. Whether a snapshot is to be copied as well."""
@@ -395,10 +286,10 @@ class Viewer:
         wanted = self._on_its_way is None and (self._paused() or any(peer.wants for peer in self._peers))
         # A number of the GPU would have to be waited for.
         value = as_number(loss) if loss is not None and (wanted or not on_gpu(loss)) else float("nan")
-        records = [_record(_STEP, self._step, count, 0, [value, milliseconds, self.share, 0.0, float(self._waits)])]
+        records = [make_record(STEP, self._step, count, 0, [value, milliseconds, self.share, 0.0, float(self._waits)])]
         for name, number in log.items():
             if wanted or not on_gpu(number):
-                records.append(_record(_VALUE, self._step, values=[as_number(number)], text=name))
+                records.append(make_record(VALUE, self._step, values=[as_number(number)], text=name))
         for peer in self._peers:
             for record in records:
                 peer.send(record)
@@ -407,7 +298,7 @@ class Viewer:
     def _copy(self, arrays: list[tuple[Any, int]], count: int, code: int) -> None:
         slot = self._free_slot(4 * count * sum(width for _, width in arrays))
         if slot is not None:
-            self._on_its_way = (slot, _record(_SNAPSHOT, self._step, count, code), fill(slot, arrays, count))
+            self._on_its_way = (slot, make_record(SNAPSHOT, self._step, count, code), fill(slot, arrays, count))
             self.copies += 1
 
     def _write_photos(self, photos: Photos) -> None:
