@@ -79,7 +79,8 @@ BLEND = Arguments(
     {"q": "images entries channels batches cameras gaussians", "i": "width height gradients along_rays lens shutter",
      "f": "alpha_max reserved", "P": "lists"},
     "first radii means2d conics opacities depths colors backgrounds means quats scales viewmats Ks distortion viewmats_rs"
-    " picture alphas v_picture v_alphas v_means2d v_conics v_opacities v_colors absolute v_means v_quats v_scales")
+    " picture alphas v_picture v_alphas v_means2d v_conics v_opacities v_colors absolute v_means v_quats v_scales"
+    " v_viewmats")
 _CODES = {"torch.float32": 0, "torch.int32": 1, "torch.int64": 2}  # and dtypes, as they are met
 
 

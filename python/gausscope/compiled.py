@@ -139,8 +139,11 @@ def _(*arguments):
             means2d.new_empty(1, dtype=torch.int64))
 
 
-# Which of the inputs have gradients: of ellipses, and along rays.
-_BACK = {True: (0, 1, 2, 3), False: (2, 3, 5, 6, 7)}
+def _back(tensors) -> tuple[int, ...]:
+    """Which of the inputs have gradients, by position in BLENDED: of ellipses, and along rays, with the poses of a global
+    shutter."""
+    conics, viewmats_rs = tensors[1], tensors[14]
+    return (0, 1, 2, 3) if conics is not None else (2, 3, 5, 6, 7) if viewmats_rs is not None else (2, 3, 5, 6, 7, 11)
 
 
 @_operator("blend_vjp", f"""(Tensor? v_picture, Tensor? v_alphas, {_OF_BLEND}, Tensor picture, Tensor alphas, Tensor lists,
@@ -150,15 +153,16 @@ def _blend_vjp(v_picture, v_alphas, *arguments):
     lists = _lists.get(arguments[17].item())
     if lists is None:  # the graph passed a copy of the number and has released the tensor that kept the lists
         lists = blend(inputs, shape, numbers)[2]
+    back = _back(arguments)
     context = types.SimpleNamespace(saved_tensors=(*inputs.values(), *_whole(arguments[15:17])), numbers=numbers,
-                                    lists=lists, absolute=None, needs_input_grad=[False] * 5)
+                                    lists=lists, absolute=None, needs_input_grad=[i in back for i in range(15)])
     out = Blend.backward(context, v_picture, v_alphas)
-    return [out[i] for i in _BACK[inputs["conics"] is not None]]
+    return [out[i] for i in back]
 
 
 @_fake("blend_vjp")
 def _(v_picture, v_alphas, *arguments):
-    return [arguments[i].new_empty(arguments[i].shape) for i in _BACK[arguments[1] is not None]]
+    return [arguments[i].new_empty(arguments[i].shape) for i in _back(arguments)]
 
 
 def _keep_blend(ctx, inputs, output):
@@ -173,7 +177,7 @@ def _back_through_blend(ctx, v_picture, v_alphas, _):
     if ctx.needs_input_grad[4] and v_picture is not None:
         out[4] = ((1 - tensors[16]) * v_picture).sum((-3, -2))
     made = torch.ops.gausscope.blend_vjp(v_picture, v_alphas, *tensors, *ctx.values)
-    for i, v in zip(_BACK[tensors[1] is not None], made):
+    for i, v in zip(_back(tensors), made):
         out[i] = v
     return tuple(out)
 

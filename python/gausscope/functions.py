@@ -203,6 +203,7 @@ class Blend(torch.autograd.Function):
         flat = inputs["conics"] is not None
         out = {name: _wanted(name in ("opacities", "colors") or flat == (name in ("means2d", "conics")), inputs[name])
                for name in ("means2d", "conics", "opacities", "colors", "means", "quats", "scales")}
+        out["viewmats"] = _wanted(not flat and ctx.needs_input_grad[11], inputs["viewmats"])
         run("gausscope_blend_vjp", BLEND, {**ctx.numbers, "lists": ctx.lists.pointer}, **inputs, picture=picture,
             alphas=alphas, v_picture=_whole(v_picture), v_alphas=_whole(v_alphas), absolute=ctx.absolute,
             **{f"v_{name}": v for name, v in out.items()})
@@ -212,7 +213,7 @@ class Blend(torch.autograd.Function):
         if ctx.needs_input_grad[4] and v_picture is not None:
             v_backgrounds = ((1 - alphas) * v_picture).sum((-3, -2))
         v = list(out.values())
-        return (*v[:4], v_backgrounds, *v[4:], *[None] * 10)
+        return (*v[:4], v_backgrounds, *v[4:7], *[None] * 3, v[7], *[None] * 6)
 
 
 def apply(function: type[torch.autograd.Function], *arguments):

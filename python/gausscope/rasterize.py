@@ -160,8 +160,6 @@ def rasterization(
         raise Error(f"{'with_ut' if with_ut else 'with_eval3d'}=True needs packed=False, and quats and scales")
     if with_eval3d and absgrad:
         raise Error("absgrad=True needs ellipses in the picture, and with_eval3d=True draws without them")
-    if with_eval3d and getattr(viewmats, "requires_grad", False):
-        raise Error("viewmats requires a gradient, and with_eval3d=True has none for it: pass viewmats.detach()")
     drawn: list[Tensor] = []
     if sparse_grad:
         if not packed or covars is not None or getattr(means, "ndim", 2) != 2:
@@ -299,7 +297,7 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
     names = ("batches", "cameras", "gaussians", "width", "height", "lens", "shutter")
     numbers = dict({name: meta.numbers[name] for name in names}, images=len(meta.first) - 1, entries=meta["depths"].numel(),
                    channels=values.shape[-1], alpha_max=alpha_max, along_rays=along_rays,
-                   gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in inputs))
+                   gradients=torch.is_grad_enabled() and any(t is not None and t.requires_grad for t in (*inputs, cameras[0])))
     arguments = (*inputs, meta["depths"].detach(), meta["radii"], meta.first, *cameras, absolute, lead, numbers)
     if _is_compiling():
         picture, alphas = compiled.draw(*arguments)

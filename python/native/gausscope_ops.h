@@ -138,9 +138,9 @@ typedef struct {
     gausscope_array v_picture, v_alphas; /* backward in, optional */
     /* Backward out; absolute, optional, as v_means2d but of the absolute value of what each pixel
      * gives. Along rays v_means2d, v_conics and absolute are absent, and there are, each optional,
-     * v_means, v_quats and v_scales by row. */
+     * v_means, v_quats and v_scales by row, and v_viewmats, not of a rolling shutter. */
     gausscope_array v_means2d, v_conics, v_opacities, v_colors, absolute;
-    gausscope_array v_means, v_quats, v_scales;
+    gausscope_array v_means, v_quats, v_scales, v_viewmats;
 } gausscope_blend_args;
 GAUSSCOPE_EXPORT int gausscope_blend(gausscope_blend_args* args);
 GAUSSCOPE_EXPORT int gausscope_blend_vjp(gausscope_blend_args* args);

@@ -152,12 +152,16 @@ tensor::BlendInput blend_input(const gausscope_blend_args& a, tensor::RayInput& 
     return in;
 }
 
+void require_still_poses(const tensor::CameraInput& in, const gausscope_array& v_viewmats) {
+    require(in.shutter == Shutter::global || v_viewmats.data == nullptr,
+            "v_viewmats: a rolling shutter has no gradient of its poses");
+}
+
 void project_vjp(const gausscope_project_args& a) {
     const std::int64_t b = a.batches, c = a.cameras, n = a.gaussians;
     const tensor::ProjectInput in = project_input(a);
     const bool covars = in.covars != nullptr;
-    require(in.shutter == Shutter::global || a.v_viewmats.data == nullptr,
-            "v_viewmats: a rolling shutter has no gradient of its poses");
+    require_still_poses(in, a.v_viewmats);
     tensor::project_vjp(in, array_of<std::int32_t>("radii", a.radii, {b, c, n, 2}),
                         {optional_array("v_means2d", a.v_means2d, {b, c, n, 2}),
                          optional_array("v_depths", a.v_depths, {b, c, n}),
@@ -193,6 +197,7 @@ void blend_vjp(const gausscope_blend_args& a) {
             "the lists are of another call");
     const std::int64_t e = a.entries, b = a.batches, n = a.gaussians;
     const bool flat = in.rays == nullptr;
+    if (!flat) require_still_poses(rays, a.v_viewmats);
     tensor::blend_vjp(
         in, *l.lists,
         {array_of("picture", a.picture, {a.images, a.height, a.width, a.channels}),
@@ -206,7 +211,8 @@ void blend_vjp(const gausscope_blend_args& a) {
          flat ? optional_array("absolute", a.absolute, {e, 2}) : nullptr,
          flat ? nullptr : optional_array("v_means", a.v_means, {b, n, 3}),
          flat ? nullptr : optional_array("v_quats", a.v_quats, {b, n, 4}),
-         flat ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3})});
+         flat ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3}),
+         flat ? nullptr : optional_array("v_viewmats", a.v_viewmats, {b, a.cameras, 4, 4})});
 }
 
 }  // namespace

@@ -131,6 +131,7 @@ struct BlendGradients {
     float *opacities, *colors;
     float* absolute;  ///< as means2d, of absolute values by pixel; or null
     float *means = nullptr, *quats = nullptr, *scales = nullptr;  ///< with rays, by row; or null
+    float* viewmats = nullptr;  ///< with rays and a global shutter, as CameraInput; or null
 };
 void blend_vjp(const BlendInput& in, const BlendLists& lists, const BlendSeeds& seeds,
                const BlendGradients& out);

@@ -126,8 +126,8 @@ class LensOracle:
         return mean, cov, seen.all(-1), z[:, 0]
 
     @torch.no_grad()
-    def rays(self, uv):
-        """Origins and directions in the world of places of the picture [P, 2], and whether anything is seen there."""
+    def camera_rays(self, uv):
+        """Origins and directions of places of the picture [P, 2] in camera axes, and whether anything is seen there."""
         K = self.K
         p = (uv - torch.stack([K[0, 2], K[1, 2]])) / torch.stack([K[0, 0], K[1, 1]])
         zero = torch.zeros_like(p[:, 0])
@@ -154,7 +154,11 @@ class LensOracle:
                 below = self.distance(middle) < r
                 low, high = torch.where(below, middle, low), torch.where(below, high, middle)
             d = torch.cat([low.sin()[:, None] * p / r.clamp(min=1e-30)[:, None], low.cos()[:, None]], -1)
-        d = d / d.norm(dim=-1, keepdim=True)
+        return origin, d / d.norm(dim=-1, keepdim=True), good
+
+    def rays(self, uv):
+        """The same in the world."""
+        origin, d, good = self.camera_rays(uv)
         R, t = self.pose(self.time(uv)) if self.view_rs is not None else self.pose(None)
         back = R.transpose(-1, -2)
         return (back @ (origin - t)[..., None])[..., 0], (back @ d[..., None])[..., 0], good

@@ -130,6 +130,12 @@ struct RayBlending : Blending {
     }
 };
 
+struct StillRays : RayBlending {
+    StillRays() {
+        args.shutter = GAUSSCOPE_GLOBAL, args.viewmats_rs = {}, args.v_viewmats = floats(32);
+    }
+};
+
 /// A pointer is its own or none.
 void restore_array(gausscope_array& now, const gausscope_array& good) {
     if (now.data != good.data)
@@ -199,6 +205,15 @@ TEST(PythonNative, BlendingRefusesNonsense) { expect_no_harm<Blending>(3); }
 
 TEST(PythonNative, UnscentedProjectionRefusesNonsense) { expect_no_harm<Unscented>(4); }
 TEST(PythonNative, BlendingAlongRaysRefusesNonsense) { expect_no_harm<RayBlending>(5); }
+
+TEST(PythonNative, GradientsOfPosesRefuseNonsense) {
+    expect_no_harm<StillRays>(6);
+    StillRays scene;
+    scene.args.shutter = GAUSSCOPE_LEFT_TO_RIGHT;
+    scene.args.viewmats_rs = scene.args.viewmats;
+    EXPECT_EQ(scene.call(), GAUSSCOPE_BAD_ARGUMENT);
+    EXPECT_STREQ(error_text, "v_viewmats: a rolling shutter has no gradient of its poses");
+}
 
 TEST(PythonNative, SaysWhatDoesNotGoTogether) {
     const auto says = [](auto&& change, const char* words) {

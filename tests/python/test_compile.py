@@ -68,6 +68,12 @@ class Compiled(unittest.TestCase):
                               with_eval3d=eval3d, frozen=("viewmats",), **coefficients(kind, (2,)),
                               **rolled(scene(C=2), 0))
 
+    @unittest.skipUnless(HAS_OPERATORS, "PyTorch 2.4 is needed")
+    def test_poses_along_rays_in_the_whole_graph(self):
+        for backend in ("eager", "aot_eager"):
+            compiled = torch.compile(loss, backend=backend, fullgraph=True)
+            self.same(compiled, scene=dict(C=2), packed=False, with_ut=True, with_eval3d=True)
+
     @unittest.skipUnless(HAS_OPERATORS and shutil.which("g++") and os.environ.get("GAUSSCOPE_TEST_INDUCTOR"),
                          "compiling its C++ takes minutes on a busy machine; GAUSSCOPE_TEST_INDUCTOR=1 runs it")
     def test_by_inductor(self):

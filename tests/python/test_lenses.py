@@ -101,7 +101,7 @@ class Against(unittest.TestCase):
             for profile, channels, lead in (("gsplat", 3, ()), ("gsplat-1.5", 5, (2,))):
                 with self.subTest(kind=kind, profile=profile):
                     args = small(seed=60 + i, N=60, C=2, lead=lead, channels=channels, background=True, by_view=bool(lead))
-                    self.check(args, views=False, with_eval3d=True, profile=profile, render_mode="RGB+ED" if lead else "RGB",
+                    self.check(args, with_eval3d=True, profile=profile, render_mode="RGB+ED" if lead else "RGB",
                                **coefficients(kind, (*lead, 2)))
 
     def test_along_rays_without_the_unscented_transform(self):
@@ -109,7 +109,7 @@ class Against(unittest.TestCase):
             with self.subTest(kind=kind):
                 args = small(seed=81, N=60, C=2, sh_degree=2, width=50, height=40)
                 args["Ks"][..., :2, :] *= 2
-                self.check(args, views=False, with_ut=False, with_eval3d=True, rasterize_mode="antialiased",
+                self.check(args, with_ut=False, with_eval3d=True, rasterize_mode="antialiased",
                            **coefficients(kind, (2,)))
 
 
@@ -265,7 +265,6 @@ class Calls(unittest.TestCase):
         wanted = args["viewmats"].clone().requires_grad_()
         refused("viewmats requires a gradient, and a rolling shutter", viewmats=wanted, **rolled(args, 1))
         refused("viewmats_rs requires a gradient", viewmats_rs=wanted, rolling_shutter=1)
-        refused("viewmats requires a gradient, and with_eval3d", viewmats=wanted, with_eval3d=True)
         refused("absgrad=True", absgrad=True, with_eval3d=True)
 
     def test_ftheta_coefficients_as_gsplat_has_them(self):

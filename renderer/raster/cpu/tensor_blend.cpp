@@ -216,10 +216,14 @@ void for_each_tile(const BlendInput& in, std::size_t image, const CpuState& stat
 
 /// A splat's sums over its isects, to its entry's gradients.
 void put_body(const BlendInput& in, std::size_t e, const std::vector<double>& sum, BodySums& of_row,
-              const BlendGradients& out) {
+              PoseSums& of_view, const BlendGradients& out) {
     out.opacities[e] = static_cast<float>(sum[cpu::kRayV] / static_cast<double>(in.opacities[e]));
-    for (std::size_t k = 0; k < 3; ++k) of_row.arm[k] += sum[cpu::kRayArm + k];
-    for (std::size_t k = 0; k < 9; ++k) of_row.whitening[k] += sum[cpu::kRayWhitening + k];
+    BodySums here;
+    std::copy_n(&sum[cpu::kRayArm], 3, here.arm);
+    std::copy_n(&sum[cpu::kRayWhitening], 9, here.whitening);
+    for (std::size_t k = 0; k < 3; ++k) of_row.arm[k] += here.arm[k];
+    for (std::size_t k = 0; k < 9; ++k) of_row.whitening[k] += here.whitening[k];
+    if (out.viewmats != nullptr) add_to_view(*in.rays, row_of(*in.rays, e), here, of_view);
     for (std::size_t k = 0; k < in.channels; ++k)
         out.colors[e * in.channels + k] = static_cast<float>(sum[cpu::kRayChannels + k]);
 }
@@ -242,7 +246,8 @@ void put_splat(const BlendInput& in, std::size_t e, const std::vector<double>& s
         out.colors[e * in.channels + k] = static_cast<float>(sum[kChannels + k]);
 }
 void gather_chunk(const BlendInput& in, const ImageLists& lists, const Buffer<float>& sums,
-                  std::size_t chunk, std::vector<BodySums>& rows, const BlendGradients& out) {
+                  std::size_t chunk, std::vector<BodySums>& rows, PoseSums& view,
+                  const BlendGradients& out) {
     const CpuState& state = lists.state;
     const std::size_t stride = cpu::sums_before_channels(in.rays != nullptr) + in.channels;
     std::vector<double> sum(stride);
@@ -254,7 +259,7 @@ void gather_chunk(const BlendInput& in, const ImageLists& lists, const Buffer<fl
             for (std::size_t k = 0; k < stride; ++k) sum[k] += sums[e * stride + k];
         const std::size_t entry = lists.entry_from_slot[slot];
         if (in.rays != nullptr)
-            put_body(in, entry, sum, rows[row_of(*in.rays, entry)], out);
+            put_body(in, entry, sum, rows[row_of(*in.rays, entry)], view, out);
         else
             put_splat(in, entry, sum, out);
     }
@@ -308,8 +313,11 @@ void blend_vjp(const BlendInput& in, const BlendLists& base, const BlendSeeds& s
                           of_tile.forward = forward;
                           cpu::blend_channels_backward(of_tile, tile);
                       });
-        parallel_for(lists.state.chunks(), 1,
-                     [&](std::size_t chunk) { gather_chunk(in, lists, sums, chunk, rows, out); });
+        std::vector<PoseSums> views(lists.state.chunks());
+        parallel_for(views.size(), 1, [&](std::size_t chunk) {
+            gather_chunk(in, lists, sums, chunk, rows, views[chunk], out);
+        });
+        if (out.viewmats != nullptr) put_view(*in.rays, image, views, out.viewmats);
     }
     parallel_for(rows.size(), 256,
                  [&](std::size_t row) { put_body_row(*in.rays, row, rows[row], out); });

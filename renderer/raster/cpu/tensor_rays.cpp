@@ -92,6 +92,44 @@ void set_rays(const math::LensCamera<double>& view, const BlendInput& in, std::u
     }
 }
 
+void add_to_view(const RayInput& rays, std::size_t row, const BodySums& sums, PoseSums& view) {
+    const Mat3d back = transpose(world_shape(rays, row).whitening);
+    const Vec3d origin = back * Vec3d{sums.arm[0], sums.arm[1], sums.arm[2]};
+    Mat3d whitening;
+    std::copy_n(sums.whitening, 9, &whitening.m[0][0]);
+    // M (o - mean) and M d have M's own gradient through o - mean and d.
+    const Mat3d through = back * whitening;
+    const double values[3] = {origin.x, origin.y, origin.z};
+    for (std::size_t k = 0; k < 3; ++k) {
+        view.origin[k] += values[k];
+        for (std::size_t i = 0; i < 3; ++i) {
+            const double mean = rays.means[3 * row + i];
+            view.turn[3 * i + k] += through.m[k][i] + mean * values[k];
+        }
+    }
+}
+
+void put_view(const RayInput& rays, std::size_t view, std::span<const PoseSums> parts,
+              float* viewmats) {
+    PoseSums sum{};
+    for (const PoseSums& part : parts) {
+        for (std::size_t k = 0; k < 3; ++k) sum.origin[k] += part.origin[k];
+        for (std::size_t k = 0; k < 9; ++k) sum.turn[k] += part.turn[k];
+    }
+    Mat3d turn;
+    std::copy_n(sum.turn, 9, &turn.m[0][0]);
+    // o = -R^T (t - offset), d = R^T direction.
+    const Mat3d rotation = view_of(rays, view, false).rotation, v_rotation = rotation * turn;
+    const Vec3d moved = rotation * Vec3d{-sum.origin[0], -sum.origin[1], -sum.origin[2]};
+    const double last[3] = {moved.x, moved.y, moved.z};
+    float* to = viewmats + 16 * view;
+    std::fill_n(to, 16, 0.0f);
+    for (std::size_t i = 0; i < 3; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) to[4 * i + j] = static_cast<float>(v_rotation.m[i][j]);
+        to[4 * i + 3] = static_cast<float>(last[i]);
+    }
+}
+
 void put_body_row(const RayInput& rays, std::size_t row, const BodySums& sums,
                   const BlendGradients& out) {
     double values[10] = {};

@@ -30,6 +30,16 @@ void set_rays(const math::LensCamera<double>& view, const BlendInput& in, std::u
 struct BodySums {
     double arm[3], whitening[9];
 };
+/// Of one view, with respect to its rays: to the origin o, and the sums of o and of the direction d
+/// times what each has, by rows.
+struct PoseSums {
+    double origin[3], turn[9];
+};
+/// Adds what a Gaussian's sums over one image say of the image's rays.
+void add_to_view(const RayInput& rays, std::size_t row, const BodySums& sums, PoseSums& view);
+/// Gradients of a view's matrix, from its sums over parts of the Gaussians.
+void put_view(const RayInput& rays, std::size_t view, std::span<const PoseSums> parts,
+              float* viewmats);
 /// Gradients of one Gaussian.
 void put_body_row(const RayInput& rays, std::size_t row, const BodySums& sums,
                   const BlendGradients& out);
