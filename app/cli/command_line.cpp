@@ -156,12 +156,12 @@ int out_of_memory(const CLI::App& root, const std::exception& error) {
 }  // namespace
 
 std::vector<Subcommand> all_subcommands() {
-    return {view_command(),    train_command(),    eval_command(),    render_command(),
-            convert_command(), info_command(),     sample_command(),  poses_command(),
-            bench_command(),   selftest_command(), trace_command(),   serve_command(),
-            record_command(),  attach_command(),   history_command(), inspect_command(),
-            report_command(),  replay_command(),   diff_command(),    verify_command(),
-            predict_command(), lab_command(),      trigger_command()};
+    return {view_command(),    train_command(),   plan_command(),     eval_command(),
+            render_command(),  convert_command(), info_command(),     sample_command(),
+            poses_command(),   bench_command(),   selftest_command(), trace_command(),
+            serve_command(),   record_command(),  attach_command(),   history_command(),
+            inspect_command(), report_command(),  replay_command(),   diff_command(),
+            verify_command(),  predict_command(), lab_command(),      trigger_command()};
 }
 
 std::unique_ptr<CLI::App> make_command_line(std::span<const Subcommand> subcommands,

@@ -37,6 +37,7 @@ Subcommand subcommand(const char* name, const char* description, const char* exa
 
 Subcommand view_command();
 Subcommand train_command();
+Subcommand plan_command();
 Subcommand eval_command();
 Subcommand render_command();
 Subcommand convert_command();

@@ -4,17 +4,16 @@
 #include <set>
 #include <tuple>
 
+#include "app/backend/training_plan.h"
 #include "app/studio/arguments.h"
 #include "base/format.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
 #include "trainer/run/run_folder.h"
-#include "trainer/settings/strategy.h"
 
 namespace gs {
 namespace {
 
-constexpr double kIsectsPerGaussian = 6;  // an estimate before the first picture
 constexpr std::size_t kMostSkipped = 50;
 const RunOptions kUsualRun;
 
@@ -369,29 +368,25 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
     const auto made = make_settings(settings());
     if (f.photos == 0 || !made) return {};
     const auto bytes = [](std::uint64_t n) { return format_bytes(static_cast<double>(n)); };
-    const int degree = static_cast<int>(made->sh_degree);
-    const auto plan = [&](std::uint64_t gaussians) {
-        return plan_memory(gaussians, degree, kIsectsPerGaussian, f.width, f.height).to_train();
-    };
-    const std::uint64_t cap = peak_gaussians(*made);
     const bool device = static_cast<bool>(base_.free_device_bytes);
-    const std::uint64_t photos =
-        f.photo_bytes + (made->coarse_until > 0 ? f.photo_bytes * 5 / 16 : 0);
+    const TrainingPlan plan = plan_training(f, *made, device);
     const std::uint64_t free = available_host_bytes(),
-                        free_there = device ? base_.free_device_bytes() : free,
-                        needed_here = photos + (device ? 0 : plan(cap));
+                        free_there = device ? base_.free_device_bytes() : free;
     const auto words_of_free = [&](std::uint64_t has, std::uint64_t needed) {
         return bytes(has) + (needed > has ? ": may not be enough" : "");
     };
     ImportState::Facts out{
         {"Photos",
          fmt::format("{}, plus {} while reading", bytes(f.photo_bytes), bytes(f.decode_bytes))},
-        {"Training", fmt::format("{} at first, {} with {} Gaussians", bytes(plan(examined_.points)),
-                                 bytes(plan(cap)), format_count(static_cast<double>(cap)))}};
+        {"Training",
+         fmt::format("{} at first, {} with {} Gaussians", bytes(plan.at_first(device)),
+                     bytes(plan.at_most(device)), format_count(static_cast<double>(plan.most)))}};
     if (free > 0)
-        out.emplace_back(device ? "Free here" : "Free now", words_of_free(free, needed_here));
+        out.emplace_back(device ? "Free here" : "Free now",
+                         words_of_free(free, plan.at_most(false)));
     if (device && free_there > 0)
-        out.emplace_back("Free on the GPU", words_of_free(free_there, plan(cap)));
+        out.emplace_back("Free on the GPU", words_of_free(free_there, plan.at_most(true)));
+    out.emplace_back("Disk", bytes(plan.disk));
     const double megapixels = 1e-6 * static_cast<double>(f.width) * f.height;
     out.emplace_back("Time", speed.ms_per_megapixel > 0
                                  ? fmt::format("about {}: a guess by pixels alone, from {}",

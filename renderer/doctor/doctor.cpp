@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <fstream>
+#include <initializer_list>
+#include <string>
+#include <string_view>
 
 namespace gs {
 namespace {
@@ -19,6 +22,16 @@ constexpr std::uint64_t kFramePerPixel = 5 * 4;  // colour, alpha, depth
 constexpr std::uint64_t kGradientsPerPixel =
     7 * 4 + 3;  // picture, its gradient, transmittance; the photo's bytes
 constexpr std::uint64_t kOptimizerPerGaussian = 4 + 3 * 4;
+
+/// Sum of these lines of /proc/meminfo, bytes.
+std::uint64_t meminfo(std::initializer_list<std::string_view> lines) {
+    std::ifstream file("/proc/meminfo");
+    std::uint64_t sum = 0, kibibytes = 0;
+    for (std::string word; file >> word;)
+        if (std::find(lines.begin(), lines.end(), word) != lines.end() && file >> kibibytes)
+            sum += kibibytes * 1024;
+    return sum;
+}
 
 }  // namespace
 
@@ -45,13 +58,7 @@ MemoryPlan plan_memory(std::uint64_t gaussians, int sh_degree, double isects_per
     return out;
 }
 
-std::uint64_t available_host_bytes() {
-    std::ifstream file("/proc/meminfo");
-    for (std::string word; file >> word;) {
-        std::uint64_t kibibytes = 0;
-        if (word == "MemAvailable:" && file >> kibibytes) return kibibytes * 1024;
-    }
-    return 0;
-}
+std::uint64_t available_host_bytes() { return meminfo({"MemAvailable:"}); }
+std::uint64_t total_host_bytes() { return meminfo({"MemTotal:", "SwapTotal:"}); }
 
 }  // namespace gs

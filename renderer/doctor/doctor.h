@@ -29,6 +29,8 @@ MemoryPlan plan_memory(std::uint64_t gaussians, int sh_degree, double isects_per
                        int width, int height);
 /// MemAvailable of /proc/meminfo; 0 if unknown.
 std::uint64_t available_host_bytes();
+/// All memory, with what can be swapped out; 0 if unknown.
+std::uint64_t total_host_bytes();
 
 /// What is known besides the model. Zero bytes: unknown, nothing is compared with it.
 struct SplatQuestions {

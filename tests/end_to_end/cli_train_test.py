@@ -189,6 +189,43 @@ class Training(Case):
         self.assertEqual([i["name"] for i in made["test"]["images"]], ["view_003.png", "view_005.png"])
 
 
+
+class Plan(Case):
+    def plan(self, *options, code=0, says=""):
+        done = self.expect(code, "plan", self.capture, "--backend", "cpu", "--json", *options)
+        self.assertIn(says, done.out)
+        return done.json
+
+    @unittest.skipIf(os.environ.get("GAUSSCOPE_SANITIZED"), "a sanitizer holds freed memory back")
+    def test_is_near_what_a_training_takes(self):
+        options = ("--init", "random:300000", "--max-gaussians", 300000)
+        plan = self.plan(*options)
+        self.assertEqual((plan["first_gaussians"], plan["most_gaussians"], plan["fits"]), (300000, 300000, True))
+        out, made = self.trained(*options, "--backend", "cpu")
+        self.assertAlmostEqual(made["machine"]["peak_bytes"] / plan["host_bytes"], 1, delta=0.2)
+        files = sum(f.stat().st_size for f in (out / "checkpoint.gsc", out / "point_cloud.ply"))
+        beside = 300000 * 728  # a second checkpoint, while it is written
+        self.assertAlmostEqual((files + beside) / plan["disk_bytes"], 1, delta=0.02)
+
+    def test_says_what_would_fit(self):
+        there = ("--gpu", "rtx4090", "--host-memory", 1000)
+        plan = self.plan(*there, "--max-gaussians", 40e6, code=3, says="it does not fit: --max-gaussians ")
+        self.assertEqual(plan["gpu"], "NVIDIA GeForce RTX 4090")
+        self.assertGreater(plan["device_bytes"], 24e9)
+        most = plan["most_that_fit"]
+        self.assertTrue(self.plan(*there, "--max-gaussians", most)["fits"])
+        self.assertFalse(self.plan(*there, "--max-gaussians", 1.2 * most, code=3)["fits"])
+        self.plan("--host-memory", 0.1, "--init", "random:1000000", code=3, says="from the first step on")
+        self.assertIsNone(self.plan()["gpu"])
+        self.plan("--memory", 8, "--sh-degree", 0)
+
+    def test_wrong_use(self):
+        self.expect(2, "plan", says="capture's points")
+        self.expect(2, "plan", self.capture, "--gpu", "h200,rtx4090", says="one GPU")
+        self.expect(2, "plan", self.folder / "nothing", says="nothing")
+        self.expect(2, "plan", self.capture, "--from", self.capture, says="capture's points")
+
+
 class Output(Case):
     def test_unwritable_output_is_found_before_training(self):
         file = self.folder / "file"

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/format.h"
 #include "base/shortened.h"
+#include "profiler/analysis/machine_use.h"
 
 namespace gs::cli {
 namespace {
@@ -40,6 +42,15 @@ void print_scores(const Evaluation& evaluation) {
     if (masked > 0)
         fmt::print("{} of {} photos are masked: scores are of {:.1f} % of the pixels\n", masked,
                    evaluation.images.size(), 100 * counted);
+}
+
+void print_disturbance(const nlohmann::ordered_json& machine) {
+    const auto& waited = machine["waited_of_all_time"];
+    if (waited.is_number() && waited.get<double>() > kQuiet)
+        fmt::print(
+            "its threads waited {:.0f} % of the time for a CPU: times would be shorter on an idle "
+            "machine\n",
+            100 * waited.get<double>());
 }
 
 }  // namespace gs::cli

@@ -12,6 +12,7 @@
 #include "app/cli/subcommand.h"
 #include "app/cli/train/history_entry.h"
 #include "app/cli/train/lab.h"
+#include "app/cli/train/plan.h"
 #include "app/cli/train/results.h"
 #include "app/cli/train/train.h"
 #include "app/cli/train/train_settings.h"
@@ -240,16 +241,6 @@ class TrainCommand {
     const std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
 };
 
-/// Of a machine that had other things to do.
-void print_disturbance(const nlohmann::ordered_json& machine) {
-    const auto& waited = machine["waited_of_all_time"];
-    if (waited.is_number() && waited.get<double>() > kQuiet)
-        fmt::print(
-            "its threads waited {:.0f} % of the time for a CPU: times would be shorter on an idle "
-            "machine\n",
-            100 * waited.get<double>());
-}
-
 Result<void> TrainCommand::prepare() {
     GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
     GS_TRY(const TrainingSettings settings, make_settings(given_));
@@ -319,15 +310,18 @@ Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(RunOptions& of) {
         if (!is_zero(splats.model.origin)) of.loading.origin = splats.model.origin;
         first = std::make_shared<const GaussianModel>(std::move(splats.model));
     }
-    GS_TRY(const auto capture, load_with_progress(find_capture(of.capture), of.loading));
+    const CaptureFiles files = find_capture(of.capture);
+    GS_TRY(TrainingSettings settings, make_settings(given_));
+    if (of.resumed_from.empty() && !first)
+        GS_TRY_VOID(say_plan(files, of, settings, backend_.cuda));
+    GS_TRY(const auto capture, load_with_progress(files, of.loading));
     warn_of_findings(examine(*capture));
     if (of.resumed_from.empty()) {
-        GS_TRY(TrainingSettings settings, make_settings(given_));
         if (first) settings = settings_to_continue(settings, given_, *first);
         return Trainer::create(capture, settings, std::move(computes), std::move(first));
     }
     GS_TRY(auto trainer, Trainer::resume(of.resumed_from, capture, std::move(computes)));
-    TrainingSettings settings = trainer->settings();
+    settings = trainer->settings();
     GS_TRY_VOID(change_settings(settings, given_));
     GS_TRY_VOID(trainer->set_settings(settings));
     log_info("resuming from step {} of {}", trainer->steps_done(), of.resumed_from);

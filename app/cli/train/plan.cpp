@@ -1,0 +1,187 @@
+// `gausscope plan`: what a training would need, before it begins.
+#include <fmt/core.h>
+
+#include <CLI/CLI.hpp>
+
+#include "app/backend/training_plan.h"
+#include "app/cli/add_value.h"
+#include "app/cli/common.h"
+#include "app/cli/report.h"
+#include "app/cli/subcommand.h"
+#include "app/cli/train/plan.h"
+#include "app/cli/train/train.h"
+#include "app/cli/train/train_settings.h"
+#include "base/format.h"
+#include "base/log.h"
+#include "base/try.h"
+#include "profiler/predict/gpu_device.h"
+#include "renderer/device/cuda/device.h"
+#include "renderer/doctor/doctor.h"
+
+namespace gs::cli {
+namespace {
+
+struct PlanArguments : TrainArguments {
+    std::string gpu;
+    double memory_gib = 0, host_memory_gib = 0;
+};
+
+void add_options(CLI::App& app, PlanArguments& a) {
+    add_train_options(app, a);
+    add_value(app, "--gpu NAME", a.gpu,
+              "plan for this GPU, named as in `predict --list` [the one that would be used here]")
+        ->group("Plan");
+    add_given(app, "--memory GIB", a.memory_gib, number_from(0.1, 1e5),
+              "the GPU's memory [what is free; of a named GPU, all]")
+        ->group("Plan");
+    add_given(app, "--host-memory GIB", a.host_memory_gib, number_from(0.1, 1e6),
+              "the host's memory [what is free]")
+        ->group("Plan");
+}
+
+/// Where it would train: the memory there, and the GPU's name; none: on the CPU.
+struct TrainingPlace {
+    std::string gpu;
+    MemoryLimits free;
+};
+std::uint64_t bytes_of_gib(double gib) { return static_cast<std::uint64_t>(gib * (1ull << 30)); }
+Result<TrainingPlace> where_it_trains(const PlanArguments& a, const CommonArguments& common) {
+    TrainingPlace out;
+    out.free.host =
+        a.host_memory_gib > 0 ? bytes_of_gib(a.host_memory_gib) : available_host_bytes();
+    if (!a.gpu.empty()) {
+        GS_TRY(const std::vector<GpuDevice> named, gpu_devices_named(a.gpu));
+        if (named.size() != 1)
+            return fail(ErrorKind::usage, "", "--gpu takes one GPU", "gausscope predict --list");
+        out.gpu = named[0].name;
+        out.free.device = static_cast<std::uint64_t>(named[0].memory_gb * 1e9);
+    } else {
+        GS_TRY(const Backend backend, backend_of(common));
+        if (backend.cuda) {
+            out.gpu = backend.name;
+            if (const auto memory = cuda_memory(backend.device))
+                out.free.device = memory->free_bytes;
+        }
+    }
+    if (a.memory_gib > 0) {
+        if (out.gpu.empty()) out.gpu = fmt::format("a GPU with {:g} GiB", a.memory_gib);
+        out.free.device = bytes_of_gib(a.memory_gib);
+    }
+    return out;
+}
+
+Result<CaptureForecast> planned(Result<CaptureForecast> capture, const CaptureOptions& loading) {
+    if (capture && loading.random_points > 0) capture->points = loading.random_points;
+    return capture;
+}
+
+Table table_of_plan(const TrainingPlan& plan, bool device) {
+    std::vector<PlannedMemory> rows = plan.memory;
+    rows.push_back({"all", false, plan.at_first(false), plan.at_most(false)});
+    if (device) rows.push_back({"all", true, plan.at_first(true), plan.at_most(true)});
+    const auto with = [](std::uint64_t n) {
+        return format_count(static_cast<double>(n)) + " Gaussians";
+    };
+    using Row = PlannedMemory;
+    return table_of<Row>(
+        std::move(rows),
+        {{"what", "memory", nullptr, &Row::what},
+         {"where", "of the", nullptr, [](auto& r) { return r.device ? "GPU" : "host"; }},
+         {"first", "at first, " + with(plan.first), format_bytes, &Row::first},
+         {"most", "at most, " + with(plan.most), format_bytes, &Row::most}});
+}
+
+Result<int> run(const PlanArguments& a, const CommonArguments& common) {
+    if (a.capture.empty() || !a.resume.empty() || !a.from.empty())
+        return fail(ErrorKind::usage, "", "it plans trainings that begin with a capture's points",
+                    "gausscope plan CAPTURE, with the options of train");
+    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
+    GS_TRY(const TrainingSettings settings, make_settings(given));
+    GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
+    loading.photo_memory = a.photo_memory_mib << 20;
+    GS_TRY(const CaptureForecast capture,
+           planned(forecast_capture(find_capture(a.capture), loading), loading));
+    GS_TRY(const TrainingPlace place, where_it_trains(a, common));
+    const bool device = !place.gpu.empty();
+    const TrainingPlan plan =
+        plan_training(capture, settings, device, std::max<std::uint64_t>(1, a.run.keep.last));
+    const bool fit = fits(plan, place.free);
+    const std::uint64_t most =
+        fit ? plan.most : most_that_fit(capture, settings, device, place.free);
+    std::error_code error;
+    const fs::space_info disk =
+        fs::space(a.output.empty() ? fs::path(".") : fs::absolute(a.output).parent_path(), error);
+    const Table table = table_of_plan(plan, device);
+    const Json out = {{"command", "plan"},
+                      {"capture", a.capture},
+                      {"photos", capture.photos},
+                      {"width", capture.width},
+                      {"height", capture.height},
+                      {"streamed_photo_bytes", capture.streamed_bytes},
+                      {"steps", static_cast<std::uint64_t>(settings.steps)},
+                      {"gpu", device ? Json(place.gpu) : Json(nullptr)},
+                      {"first_gaussians", plan.first},
+                      {"most_gaussians", plan.most},
+                      {"memory", table_json(table)},
+                      {"host_bytes", plan.at_most(false)},
+                      {"host_free_bytes", place.free.host},
+                      {"device_bytes", plan.at_most(true)},
+                      {"device_free_bytes", place.free.device},
+                      {"disk_bytes", plan.disk},
+                      {"disk_free_bytes", error ? Json(nullptr) : Json(disk.available)},
+                      {"fits", fit},
+                      {"most_that_fit", most}};
+    say("{capture}: {photos} photos of up to {width} x {height}, {steps} steps", out);
+    fmt::print("on {}\n\n", device ? place.gpu : "the CPU");
+    say_table(table);
+    say("\nhost: {host_bytes:bytes} of {host_free_bytes:bytes}; disk: {disk_bytes:bytes} of "
+        "{disk_free_bytes:bytes}",
+        out);
+    if (device) say("GPU: {device_bytes:bytes} of {device_free_bytes:bytes}", out);
+    if (capture.streamed_bytes > 0)
+        say("{streamed_photo_bytes:bytes} of photos are read again when their turn comes", out);
+    if (fit)
+        fmt::print("it fits\n");
+    else if (most > plan.first)
+        say("it does not fit: --max-gaussians {most_that_fit} does", out);
+    else
+        fmt::print(
+            "it does not fit from the first step on: --downscale 2 needs a quarter for "
+            "photos, --photo-memory MIB limits them\n");
+    if (common.json) print_json(out);
+    return fit ? kDone : kGate;
+}
+
+}  // namespace
+
+Result<void> say_plan(const CaptureFiles& files, const RunOptions& run,
+                      const TrainingSettings& settings, bool on_device) {
+    const auto capture = planned(forecast_capture(files, run.loading), run.loading);
+    if (!capture) return {};  // loading will say why, with the same words
+    const TrainingPlan plan = plan_training(*capture, settings, on_device, run.keep.last);
+    const auto bytes = [](std::uint64_t n) { return format_bytes(static_cast<double>(n)); };
+    const std::uint64_t needed = plan.at_first(false), host = total_host_bytes();
+    if (host > 0 && needed > host)
+        return fail(
+            ErrorKind::usage, run.capture,
+            fmt::format("the first step needs {} of memory, and this machine has {}", bytes(needed),
+                        bytes(host)),
+            "gausscope plan CAPTURE says what for; --downscale 2 needs a quarter for photos, "
+            "--photo-memory MIB limits them");
+    log_info("needs up to {}{} with {} Gaussians, {} on disk (gausscope plan says what for)",
+             bytes(plan.at_most(on_device)), on_device ? " on the GPU" : "",
+             format_count(static_cast<double>(plan.most)), bytes(plan.disk));
+    return {};
+}
+
+Subcommand plan_command() {
+    return subcommand<PlanArguments>(
+        "plan", "say what a training would need of memory and disk",
+        "  gausscope plan photos/                                with this machine's free memory\n"
+        "  gausscope plan photos/ --gpu rtx4090 --max-gaussians 8e6\n"
+        "  gausscope plan photos/ --config fast --memory 8       a GPU with 8 GiB\n"
+        "Estimates, with the options of `gausscope train`. Ends with 3 where it does not fit.\n",
+        add_options, run);
+}
+
+}  // namespace gs::cli
