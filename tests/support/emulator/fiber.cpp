@@ -6,7 +6,9 @@
 #include <ucontext.h>
 
 #include <exception>
+#include <mutex>
 #include <new>
+#include <vector>
 
 #include "tests/support/emulator/sanitizer.h"
 
@@ -18,6 +20,44 @@ constexpr std::size_t kStackBytes = kAddressSanitizer ? 512 * 1024 : 128 * 1024;
 
 thread_local Fiber* beginning = nullptr;  ///< whose context was switched to last
 thread_local Context* left = nullptr;     ///< context that was switched away from last
+
+/// Stacks without a fiber. Blocks come and go with every launch, and the kernel takes longer to map
+/// a stack than a thread to run on it.
+class Stacks {
+  public:
+    static Stacks& all() {
+        static Stacks* const stacks = new Stacks;  // threads may end after what is static
+        return *stacks;
+    }
+    void* take() {
+        {
+            const std::lock_guard lock(mutex_);
+            if (!free_.empty()) {
+                void* const stack = free_.back();
+                free_.pop_back();
+                return stack;
+            }
+        }
+        void* const stack = mmap(nullptr, kStackBytes + kGuardPage, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (stack == MAP_FAILED) throw std::bad_alloc();
+        mprotect(stack, kGuardPage, PROT_NONE);  // a kernel that overruns its stack stops here
+        unguard(static_cast<char*>(stack) + kGuardPage, kStackBytes);
+        return stack;
+    }
+    void give_back(void* stack) {
+        const std::lock_guard lock(mutex_);
+        if (free_.size() < kMost)
+            free_.push_back(stack);
+        else
+            munmap(stack, kStackBytes + kGuardPage);
+    }
+
+  private:
+    static constexpr std::size_t kMost = 8192;
+    std::mutex mutex_;
+    std::vector<void*> free_;
+};
 
 /// First thing after a switch: notifies the sanitizer, which returns the place of the stack that
 /// was left (the host thread's own is not known otherwise).
@@ -88,27 +128,32 @@ void switch_context(Context& from, Context& to) {
 }
 
 Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
-    : entry_(entry), argument_(argument), index_(index) {
-    mapping_ = mmap(nullptr, kStackBytes + kGuardPage, PROT_READ | PROT_WRITE,
-                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (mapping_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(mapping_, kGuardPage, PROT_NONE);  // a kernel that overruns its stack stops here
+    : entry_(entry), argument_(argument), index_(index), mapping_(Stacks::all().take()) {
     context.stack_bottom = static_cast<char*>(mapping_) + kGuardPage;
     context.stack_bytes = kStackBytes;
+    context.stack_pointer = static_cast<char*>(context.stack_bottom) + kStackBytes;
     context.owner = this;
     reset();
 }
 
 Fiber::~Fiber() {
-    unguard(context.stack_bottom, context.stack_bytes);
+    unguard_frames();
 #if !defined(__x86_64__)
     delete static_cast<ucontext_t*>(first_);
 #endif
-    munmap(mapping_, kStackBytes + kGuardPage);
+    Stacks::all().give_back(mapping_);
+}
+
+/// Of functions that it will not return from: they reach from where it stands to the top.
+void Fiber::unguard_frames() {
+    char* const bottom = static_cast<char*>(context.stack_bottom);
+    char* const at =
+        context.stack_pointer != nullptr ? static_cast<char*>(context.stack_pointer) : bottom;
+    unguard(at, static_cast<std::size_t>(bottom + context.stack_bytes - at));
 }
 
 void Fiber::reset() {
-    unguard(context.stack_bottom, context.stack_bytes);
+    unguard_frames();
     context.fake_stack = nullptr;
     // Stack tops at different distances from a page's end, or all of a block's fibers would compete
     // for the same few sets of the first-level cache.

@@ -34,10 +34,11 @@ class Fiber {
 
   private:
     friend void fiber_begin();
+    void unguard_frames();
     void (*entry_)(void*);
     void* argument_;
     std::size_t index_;
-    void* mapping_ = nullptr;
+    void* mapping_;
     [[maybe_unused]] void* first_ = nullptr;  ///< the ucontext_t it begins with
 };
 
