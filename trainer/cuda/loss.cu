@@ -37,9 +37,9 @@ constexpr int kShared = 4 * kMapFloats > 3 * (kMapFloats + kSpread) ? 4 * kMapFl
 
 /// exp(-d^2 / (2 1.5^2)) divided by its sum, d = 0..5.
 GS_DEVICE float tap(int distance) {
-    constexpr float kWindow[kReach + 1] = {0.266011724861794f,   0.213005537711254f,
-                                           0.109360689509700f,   0.0360007721284308f,
-                                           0.00759875813523919f, 0.00102838008447911f};
+    static constexpr float kWindow[kReach + 1] = {0.266011724861794f,   0.213005537711254f,
+                                                  0.109360689509700f,   0.0360007721284308f,
+                                                  0.00759875813523919f, 0.00102838008447911f};
     return kWindow[distance];
 }
 
