@@ -1,5 +1,7 @@
 #include "renderer/raster/frame_size.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -21,6 +21,15 @@ struct Sizes {
     std::size_t views() const { return batches * cameras; }
     std::size_t entries() const { return views() * gaussians; }  ///< [batch][camera][Gaussian]
 };
+/// The camera and the Gaussian of an entry.
+GS_HD inline std::size_t view_of_entry(const Sizes& sizes, std::size_t e) {
+    return e / sizes.gaussians;
+}
+GS_HD inline std::size_t row_of_entry(const Sizes& sizes, std::size_t e) {
+    return e / sizes.gaussians / sizes.cameras * sizes.gaussians + e % sizes.gaussians;
+}
+/// Gaussians whose gradients of a camera are added before those of the next so many.
+inline constexpr std::size_t kPart = 256;
 
 /// The cameras of all batches; all are of one model.
 struct CameraInput {

@@ -26,45 +26,20 @@ class Lists final : public BlendLists {
     std::vector<ImageLists> images;
 };
 
-/// Floats that are ordered by their bits as unsigned numbers: what the stages sort by.
-float ordered(float depth) {
-    const auto bits = std::bit_cast<std::uint32_t>(depth);
-    return std::bit_cast<float>((bits >> 31) != 0 ? ~bits : bits | 0x80000000u);
-}
-
 /// What cover_block reads of one entry; false: it draws nothing.
 bool set_lane(const BlendInput& in, std::size_t e, std::size_t lane, ProjectedBlock& b) {
-    constexpr double kHalfLog2e = 0.5 * cpu::kLog2E;
-    constexpr float kFar = 1e7f;  // px
-    const float x = in.means2d[2 * e], y = in.means2d[2 * e + 1];
-    const double xx = in.conics[3 * e], xy = in.conics[3 * e + 1], yy = in.conics[3 * e + 2],
-                 opacity = in.opacities[e];
-    if (in.radii != nullptr && !(in.radii[2 * e] > 0 && in.radii[2 * e + 1] > 0)) return false;
-    if (!(std::abs(x) < kFar && std::abs(y) < kFar && xx > 1e-30 && yy > 1e-30 && xx < 1e30 &&
-          yy < 1e30 && opacity >= kLeastAlpha32 && std::abs(xy) < 1e30))
-        return false;
-    // Rounding of the conic may have opened the ellipse of a long needle.
-    const double det = std::max(xx * yy - xy * xy, 0x1p-24 * xx * yy),
-                 log_opacity = std::log(std::min(opacity, 1e30)),
-                 limit = 2 * (log_opacity - std::log(static_cast<double>(kLeastAlpha32)));
-    const double s = std::sqrt(kHalfLog2e * xx);
-    b.x[lane] = x, b.y[lane] = y;
-    b.conic_xx[lane] = in.conics[3 * e];
-    b.conic_xy[lane] = in.conics[3 * e + 1];
-    b.conic_yy[lane] = in.conics[3 * e + 2];
-    b.s[lane] = static_cast<float>(s);
-    b.r[lane] = static_cast<float>(kHalfLog2e * xy / s);
-    b.w[lane] = static_cast<float>(std::sqrt(kHalfLog2e * det / xx));
-    b.slope_x[lane] = static_cast<float>(-xy / xx);
-    b.slope_y[lane] = static_cast<float>(-xy / yy);
-    b.log2_opacity[lane] = static_cast<float>(cpu::kLog2E * log_opacity);
-    b.limit[lane] = static_cast<float>(limit);
-    b.extent_x[lane] = b.box_x[lane] =
-        static_cast<float>(std::min(std::sqrt(limit * yy / det), 1e9));
-    b.extent_y[lane] = b.box_y[lane] =
-        static_cast<float>(std::min(std::sqrt(limit * xx / det), 1e9));
+    FlatSplat s;
+    if (!flat_splat(in, e, s)) return false;
+    b.x[lane] = s.mean.x, b.y[lane] = s.mean.y;
+    b.conic_xx[lane] = s.conic.xx, b.conic_xy[lane] = s.conic.xy, b.conic_yy[lane] = s.conic.yy;
+    b.s[lane] = s.s, b.r[lane] = s.r, b.w[lane] = s.w;
+    b.slope_x[lane] = s.slope_x, b.slope_y[lane] = s.slope_y;
+    b.log2_opacity[lane] = s.log2_opacity, b.limit[lane] = s.limit;
+    b.extent_x[lane] = b.box_x[lane] = s.extent.x;
+    b.extent_y[lane] = b.box_y[lane] = s.extent.y;
     return true;
 }
+float ordered(float depth) { return std::bit_cast<float>(ordered_bits(depth)); }
 Splat splat_of(const ProjectedBlock& b, std::size_t lane, float depth) {
     return {b.x[lane], b.y[lane], b.s[lane], b.r[lane],      b.w[lane],       b.log2_opacity[lane],
             0,         0,         0,         ordered(depth), b.slope_x[lane], b.slope_y[lane]};
@@ -230,18 +205,7 @@ void put_body(const BlendInput& in, std::size_t e, const std::vector<double>& su
 /// The same of a splat in the picture.
 void put_splat(const BlendInput& in, std::size_t e, const std::vector<double>& sum,
                const BlendGradients& out) {
-    using namespace cpu;
-    const double xx = in.conics[3 * e], xy = in.conics[3 * e + 1], yy = in.conics[3 * e + 2];
-    const auto put = [](float* to, std::initializer_list<double> values) {
-        for (const double value : values) *to++ = static_cast<float>(value);
-    };
-    // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
-    put(out.means2d + 2 * e, {xx * sum[kVx] + xy * sum[kVy], xy * sum[kVx] + yy * sum[kVy]});
-    put(out.conics + 3 * e, {-0.5 * sum[kVxx], -sum[kVxy], -0.5 * sum[kVyy]});
-    put(out.opacities + e, {sum[kV] / static_cast<double>(in.opacities[e])});
-    constexpr double kLn2 = 0.693147180559945309;
-    if (out.absolute != nullptr)
-        put(out.absolute + 2 * e, {kLn2 * sum[kPullX], kLn2 * sum[kPullY]});
+    put_shape(in, e, sum.data(), out);
     for (std::size_t k = 0; k < in.channels; ++k)
         out.colors[e * in.channels + k] = static_cast<float>(sum[kChannels + k]);
 }

@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "renderer/raster/cpu/tensor_tile.h"
-#include "renderer/raster/cpu/tensor_view.h"
+#include "renderer/raster/tensor_view.h"
 
 namespace gs::tensor {
-
-inline constexpr float kLeastAlpha32 = 1.0f / 255;
 
 /// The Gaussian of an entry.
 inline std::size_t row_of(const RayInput& rays, std::size_t e) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "renderer/raster/cpu/frame.h"
+#include "renderer/raster/tensor_splat.h"
 
 namespace gs::cpu {
 
@@ -33,19 +34,7 @@ struct ChannelParams {
     const RayBody* bodies;  ///< by slot
     const PixelRays* rays;  ///< of the tile
 };
-/// Sums over the pixels of one isect, then one for each channel: of weight * d loss / d channel.
-/// v = d loss / d ln alpha.
-enum IsectSum : std::size_t {
-    kV,
-    kVx,
-    kVy,
-    kVxx,
-    kVxy,
-    kVyy,
-    kPullX,  ///< of |v d log2 alpha / d mean|
-    kPullY,
-    kChannels,
-};
+using enum tensor::IsectSum;
 /// The same along rays, with respect to M (origin - mean) and to M.
 enum RaySum : std::size_t { kRayV, kRayArm, kRayWhitening = kRayArm + 3, kRayChannels = 13 };
 inline std::size_t sums_before_channels(bool along_rays) {
