@@ -13,7 +13,7 @@
 
 namespace gs::tensor {
 
-inline constexpr double kLeastAlpha = 1.0 / 255, kMostSigmas = 3.33;
+inline constexpr double kLeastAlpha = 1.0 / 255;
 
 GS_HD inline Vec3d vec3_at(const float* p) { return {p[0], p[1], p[2]}; }
 GS_HD inline Quatd quat_at(const ProjectInput& in, std::size_t row) {
@@ -22,7 +22,7 @@ GS_HD inline Quatd quat_at(const ProjectInput& in, std::size_t row) {
 }
 
 /// gsplat's alpha 0.1, beta 2, kappa 0.
-inline constexpr math::SigmaWeights<double> kWeights{0.17320508075688773, 1.99};
+GS_HD inline math::SigmaWeights<double> gsplat_weights() { return {0.17320508075688773, 1.99}; }
 
 /// One Gaussian through one camera.
 struct Through {
@@ -70,8 +70,9 @@ GS_HD inline void go_unscented(const ProjectInput& in, const View& view, std::si
     t.projected = {};
     t.seen = t.c.z > in.near_plane && t.c.z < in.far_plane;
     if (!t.seen) return;
-    t.trace = math::trace_unscented<true, double>(view, kWeights, vec3_at(in.means + 3 * row),
-                                                  vec3_at(in.scales + 3 * row), quat_at(in, row));
+    t.trace =
+        math::trace_unscented<true, double>(view, gsplat_weights(), vec3_at(in.means + 3 * row),
+                                            vec3_at(in.scales + 3 * row), quat_at(in, row));
     t.projected = t.trace.projection;
     t.seen = is_seen(in, view, t.trace.points);
 }
@@ -114,6 +115,7 @@ GS_HD inline Through through(const ProjectInput& in, const View& view, std::size
 
 /// Half a side of its box, px; NaN stays NaN.
 GS_HD inline double radius_of(double variance, double opacity) {
+    constexpr double kMostSigmas = 3.33;
     return std::ceil(std::min(kMostSigmas, std::sqrt(2 * std::log(opacity / kLeastAlpha))) *
                      std::sqrt(variance));
 }
@@ -241,14 +243,15 @@ GS_HD inline void unscented_vjp(const ProjectInput& in, const View& view, const 
                                 std::size_t row, const EntrySeeds& v, RowSums& sums,
                                 ViewSums* v_view) {
     const Vec3d scale = vec3_at(in.scales + 3 * row);
-    const auto g = math::unscented_vjp(view, t.trace, kWeights, scale, quat_at(in, row), v.mean2d,
-                                       v.cov, v.depth);
+    const auto g = math::unscented_vjp(view, t.trace, gsplat_weights(), scale, quat_at(in, row),
+                                       v.mean2d, v.cov, v.depth);
     sums.mean += g.mean;
     sums.scale += g.scale;
     add_quat(sums.quat, g.quat);
     if (v_view == nullptr || view.shutter.on) return;
     const math::SigmaPoints<double, true>& points = t.trace.points;
-    const auto of_columns = math::sigma_columns_vjp(t.trace.columns, kWeights, v.mean2d, v.cov);
+    const auto of_columns =
+        math::sigma_columns_vjp(t.trace.columns, gsplat_weights(), v.mean2d, v.cov);
     const auto& at = of_columns.at;
     const double s[3] = {scale.x, scale.y, scale.z};
     double matrix[3][3] = {};
@@ -259,7 +262,8 @@ GS_HD inline void unscented_vjp(const ProjectInput& in, const View& view, const 
         const double along[3] = {by.x, by.y, by.z};
         for (int i = 0; i < 3; ++i)
             for (int j = 0; j < 3; ++j)
-                matrix[i][j] += kWeights.spread * s[k] * along[i] * points.straight.r.m[j][k];
+                matrix[i][j] +=
+                    gsplat_weights().spread * s[k] * along[i] * points.straight.r.m[j][k];
     }
     add_view(view.rotation * g.mean, in.means + 3 * row, matrix, *v_view);
 }

@@ -2,7 +2,7 @@
 // (the Python module): Gaussians by linear scales and opacities through matrices of cameras, their
 // colours from spherical harmonics, and splats with any number of channels blended into pictures.
 // Each f with its f_vjp. The conventions are gsplat's. Arrays are contiguous, row-major. On the
-// CPU.
+// CPU; cuda/cuda_tensor_ops.h has them on CUDA.
 #pragma once
 
 #include <cstddef>
@@ -17,9 +17,10 @@ namespace gs::tensor {
 /// Batches of scenes, each with its own Gaussians and cameras.
 struct Sizes {
     std::size_t batches = 0, cameras = 0, gaussians = 0;
-    std::size_t rows() const { return batches * gaussians; }
-    std::size_t views() const { return batches * cameras; }
-    std::size_t entries() const { return views() * gaussians; }  ///< [batch][camera][Gaussian]
+    GS_HD std::size_t rows() const { return batches * gaussians; }
+    GS_HD std::size_t views() const { return batches * cameras; }
+    /// [batch][camera][Gaussian]
+    GS_HD std::size_t entries() const { return views() * gaussians; }
 };
 /// The camera and the Gaussian of an entry.
 GS_HD inline std::size_t view_of_entry(const Sizes& sizes, std::size_t e) {
@@ -28,7 +29,7 @@ GS_HD inline std::size_t view_of_entry(const Sizes& sizes, std::size_t e) {
 GS_HD inline std::size_t row_of_entry(const Sizes& sizes, std::size_t e) {
     return e / sizes.gaussians / sizes.cameras * sizes.gaussians + e % sizes.gaussians;
 }
-/// Gaussians whose gradients of a camera are added before those of the next so many.
+/// Gradients of a camera are added over parts of this many Gaussians, then over the parts.
 inline constexpr std::size_t kPart = 256;
 
 /// The cameras of all batches; all are of one model.

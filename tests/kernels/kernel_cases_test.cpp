@@ -36,6 +36,21 @@ const std::map<std::string, const char*> kWithoutCase = {
     {"nothing_kernel", "the same"},
     {"shared_kernel", "the same"},
     {"special_kernel", "the same"},
+    // Of the Python module: its tests run them, emulated and as compiled.
+    {"project_entries<false>", "cuda_tensor_ops has cases"},
+    {"project_entries<true>", "the same"},
+    {"project_rows_vjp<false>", "the same"},
+    {"project_rows_vjp<true>", "the same"},
+    {"add_view_rows", "the same"},
+    {"shade_entries", "the same"},
+    {"shade_rows_vjp", "the same"},
+    {"add_centres", "the same"},
+    {"cover_entries", "the same"},
+    {"emit_entries", "the same"},
+    {"find_tiles", "the same"},
+    {"blend_channels", "the same"},
+    {"blend_channels_vjp", "the same"},
+    {"gather_entries", "the same"},
 };
 
 Backend emulated() {

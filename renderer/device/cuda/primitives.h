@@ -17,6 +17,9 @@ struct Swap {
 
 class Primitives {
   public:
+    /// `ordered`: as DeviceBuffer has it.
+    explicit Primitives(const Stream* ordered = nullptr)
+        : scratch_("scratch of sort and scan", ordered) {}
     /// Stable, ascending by bits [0, end_bit) of the keys. n is host-known: arrays that are filled
     /// less than that end in sentinel keys, which sort last.
     void sort_pairs(Swap<std::uint32_t>& keys, Swap<std::uint32_t>& values, std::size_t n,
@@ -36,7 +39,7 @@ class Primitives {
     std::size_t bytes() const { return scratch_.capacity_bytes(); }
 
   private:
-    DeviceBuffer<std::byte> scratch_{"scratch of sort and scan"};
+    DeviceBuffer<std::byte> scratch_;
 };
 
 }  // namespace gs::cuda

@@ -89,7 +89,7 @@ Stream::Stream(const char* name) : name_(name) {
     check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
 }
 Stream::~Stream() {
-    if (stream_ != nullptr) quietly(cudaStreamDestroy(stream_));
+    if (owned_ && stream_ != nullptr) quietly(cudaStreamDestroy(stream_));
 }
 void Stream::synchronize() const {
     done_.record(*this);
@@ -140,10 +140,11 @@ float Event::milliseconds_since(const Event& earlier) const {
     return milliseconds;
 }
 
-void* allocate_device(std::size_t bytes, const char* what) {
+void* allocate_device(std::size_t bytes, const char* what, const Stream* ordered) {
     if (bytes == 0) return nullptr;
     void* pointer = nullptr;
-    const cudaError_t status = cudaMalloc(&pointer, bytes);
+    const cudaError_t status = ordered != nullptr ? cudaMallocAsync(&pointer, bytes, ordered->get())
+                                                  : cudaMalloc(&pointer, bytes);
     if (status == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         out_of_memory(bytes, what);
@@ -152,9 +153,9 @@ void* allocate_device(std::size_t bytes, const char* what) {
     held_device_bytes() += bytes;
     return pointer;
 }
-void free_device(void* pointer, std::size_t bytes) noexcept {
+void free_device(void* pointer, std::size_t bytes, const Stream* ordered) noexcept {
     if (pointer == nullptr) return;
-    quietly(cudaFree(pointer));
+    quietly(ordered != nullptr ? cudaFreeAsync(pointer, ordered->get()) : cudaFree(pointer));
     held_device_bytes() -= bytes;
 }
 

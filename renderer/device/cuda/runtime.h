@@ -73,6 +73,9 @@ class Event {
 class Stream {
   public:
     explicit Stream(const char* name);
+    /// A caller's, which stays its own; null is the default stream.
+    Stream(cudaStream_t borrowed, const char* name)
+        : stream_(borrowed), name_(name), owned_(false) {}
     ~Stream();
     Stream(const Stream&) = delete;
     Stream& operator=(const Stream&) = delete;
@@ -85,13 +88,14 @@ class Stream {
   private:
     cudaStream_t stream_ = nullptr;
     const char* name_;
+    bool owned_ = true;
     mutable Event done_{Event::Timing::off, Event::Waiting::sleeps};
 };
 
 /// Raw allocation, counted for cuda_memory(). `what` names the purpose in the error: "… growing
-/// to 4.2 M Gaussians".
-void* allocate_device(std::size_t bytes, const char* what);
-void free_device(void* pointer, std::size_t bytes) noexcept;
+/// to 4.2 M Gaussians". `ordered`: in the order of that stream's work, so that nothing waits.
+void* allocate_device(std::size_t bytes, const char* what, const Stream* ordered = nullptr);
+void free_device(void* pointer, std::size_t bytes, const Stream* ordered = nullptr) noexcept;
 void* allocate_pinned(std::size_t bytes, const char* what);
 void free_pinned(void* pointer) noexcept;
 
@@ -107,16 +111,20 @@ class DeviceBuffer {
     static_assert(std::is_trivially_copyable_v<T>, "device memory holds plain data");
 
   public:
-    /// `what`: its purpose, for errors; a literal.
-    explicit DeviceBuffer(const char* what) : what_(what) {}
-    ~DeviceBuffer() { free_device(data_, capacity_ * sizeof(T)); }
+    /// `what`: its purpose, for errors; a literal. `ordered`: the one stream that uses it, which
+    /// outlives it; growing and giving back wait for nothing then.
+    explicit DeviceBuffer(const char* what, const Stream* ordered = nullptr)
+        : what_(what), ordered_(ordered) {}
+    ~DeviceBuffer() { free_device(data_, capacity_ * sizeof(T), ordered_); }
     DeviceBuffer(DeviceBuffer&& other) noexcept
         : what_(other.what_),
+          ordered_(other.ordered_),
           data_(std::exchange(other.data_, nullptr)),
           size_(std::exchange(other.size_, 0)),
           capacity_(std::exchange(other.capacity_, 0)) {}
     DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
         std::swap(what_, other.what_);
+        std::swap(ordered_, other.ordered_);
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
@@ -125,11 +133,11 @@ class DeviceBuffer {
     /// Content is lost when it has to grow, and not initialised.
     void resize_discard(std::size_t size, const Stream& stream) {
         if (size > capacity_) {
-            if (data_ != nullptr) stream.synchronize();
-            free_device(data_, capacity_ * sizeof(T));
+            if (data_ != nullptr && ordered_ == nullptr) stream.synchronize();
+            free_device(data_, capacity_ * sizeof(T), ordered_);
             data_ = nullptr;
             size_ = capacity_ = 0;
-            data_ = static_cast<T*>(allocate_device(size * sizeof(T), what_));
+            data_ = static_cast<T*>(allocate_device(size * sizeof(T), what_, ordered_));
             capacity_ = size;
         }
         size_ = size;
@@ -150,6 +158,7 @@ class DeviceBuffer {
 
   private:
     const char* what_;
+    const Stream* ordered_;
     T* data_ = nullptr;
     std::size_t size_ = 0, capacity_ = 0;
 };

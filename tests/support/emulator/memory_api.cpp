@@ -38,6 +38,18 @@ std::shared_ptr<int> copy_under_way(const Runtime& runtime, const void* host) {
 /// True when this call is the one ordered to fail.
 bool is_the_one(std::uint64_t& countdown) { return countdown != 0 && --countdown == 0; }
 
+cudaError_t allocate(Runtime& runtime, void** pointer, std::size_t bytes) {
+    *pointer = nullptr;
+    if (is_the_one(runtime.failing_device_allocation))
+        return runtime.fail(cudaErrorMemoryAllocation);
+    if (bytes == 0) return cudaSuccess;
+    if (runtime.device_used + bytes > runtime.device_bytes)
+        return runtime.fail(cudaErrorMemoryAllocation);
+    *pointer = runtime.allocations.add(bytes, false, runtime.separate_memory);
+    if (*pointer == nullptr) return runtime.fail(cudaErrorMemoryAllocation);
+    runtime.device_used += bytes;
+    return cudaSuccess;
+}
 cudaError_t allocate_pinned(Runtime& runtime, void** pointer, std::size_t bytes) {
     *pointer = nullptr;
     if (is_the_one(runtime.failing_pinned_allocation))
@@ -167,15 +179,18 @@ using namespace gs::emulator;
 
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
     GS_ENTER("cudaMalloc");
-    *pointer = nullptr;
-    if (is_the_one(runtime.failing_device_allocation))
-        return runtime.fail(cudaErrorMemoryAllocation);
-    if (bytes == 0) return cudaSuccess;
-    if (runtime.device_used + bytes > runtime.device_bytes)
-        return runtime.fail(cudaErrorMemoryAllocation);
-    *pointer = runtime.allocations.add(bytes, false, runtime.separate_memory);
-    if (*pointer == nullptr) return runtime.fail(cudaErrorMemoryAllocation);
-    runtime.device_used += bytes;
+    return allocate(runtime, pointer, bytes);
+}
+cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
+    GS_ENTER("cudaMallocAsync");
+    (void)runtime.stream_of(stream);
+    return allocate(runtime, pointer, bytes);
+}
+cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream) {
+    GS_ENTER("cudaFreeAsync");
+    runtime.enqueue(stream, "cudaFreeAsync", false, [&runtime, pointer] {
+        runtime.device_used -= runtime.allocations.remove("cudaFreeAsync", pointer, false).bytes;
+    });
     return cudaSuccess;
 }
 cudaError_t cudaFree(void* pointer) {

@@ -51,18 +51,29 @@ constexpr KernelTolerance kTolerances[] = {
     {"sum_absolute<AbsoluteStatistics>", {1e-6, 0}, "a length's squares are fused"},
     {"settle_all", {1e-6, 0}, "the steps slept through are fused"},
     {"read_plane", {1e-6, 0}, "the same"},
+    {"project_entries<", {1e-6, 0}, "rounded from doubles"},
+    {"project_rows_vjp<", {1e-5, 1e-6}, "the same; terms of their sums cancel"},
+    {"shade_entries", {1e-6, 0}, "rounded from doubles"},
+    {"shade_rows_vjp", {1e-5, 1e-6}, "the same; terms of their sums cancel"},
+    {"add_centres", {1e-6, 1e-6}, "rounded from doubles"},
+    {"cover_entries", {1e-6, 0}, "the same, through libm's logarithm"},
+    {"blend_channels_vjp", {5e-4, 2e-6}, "as blend_backward"},
+    {"blend_channels", {1e-5, 1e-6}, "sums over splats, weights by libm's power of two"},
+    {"gather_entries", {1e-5, 1e-6}, "rounded from doubles"},
 };
 
 std::span<const std::uint32_t> words_of(const void* at, std::size_t bytes) {
     return {static_cast<const std::uint32_t*>(at), bytes / sizeof(std::uint32_t)};
 }
 
-/// Where the loss leaves its sums, which are doubles; 0: another kernel.
+/// Where the loss and the backward of tensors leave sums that are doubles; 0: another kernel.
 std::uintptr_t partials_of(const std::string& kernel, std::span<const std::byte> parameters) {
     std::uintptr_t address = 0;
     if (kernel.starts_with("photo_loss") && parameters.size() == sizeof(cuda::LossJob))
         std::memcpy(&address, parameters.data() + offsetof(cuda::LossJob, partials),
                     sizeof address);
+    if (kernel.starts_with("project_rows_vjp<") || kernel == "shade_rows_vjp")
+        std::memcpy(&address, parameters.data(), sizeof address);  // the first of them
     return address;
 }
 
