@@ -127,7 +127,8 @@ ROOMS = {
                ["base", "base/record", "renderer/scene", "renderer/maps", "renderer/inspect", "renderer/problems", "profiler/store",
                 "profiler/analysis", "profiler/predict", "profiler/insights", "panels/*"]),
     "python/native": ("libgausscope_ops.so: the C interface of the Python module",
-                      ["base", "renderer/math", "renderer/scene", "renderer/raster", "renderer/io/*"]),
+                      ["base", "renderer/math", "renderer/scene", "renderer/raster", "renderer/io/*", "renderer/device",
+                       "renderer/raster/cuda"]),
     "app": ("the program", ["*"]),
     "tests": ("all tests and their support code", ["*"]),
 }

@@ -109,13 +109,18 @@ std::uint32_t ring_number() noexcept;
 /// The index of `lane` in the directory.
 std::uint32_t index_of(const abi::Lane& lane) noexcept;
 
+/// How code finds a thread's lane. Programs find it at once in any case, because the linker knows
+/// its place. The injection library asks for that too: it has little for each thread. The Python
+/// module's library cannot, because CUDA's runtime in it has more than the loader gives to a
+/// library that comes late.
+#ifdef GS_INJECTED
+#define GS_THREAD_LANE_MODEL __attribute__((tls_model("initial-exec")))
+#else
+#define GS_THREAD_LANE_MODEL
+#endif
 enum class RecorderState : int { off = 0, armed = 1, unstarted = 2 };
 extern constinit std::atomic<int> recorder_state;
-#if defined(__GNUC__)
-extern constinit thread_local ThreadLane thread_lane __attribute__((tls_model("initial-exec")));
-#else
-extern constinit thread_local ThreadLane thread_lane;
-#endif
+extern constinit thread_local ThreadLane thread_lane GS_THREAD_LANE_MODEL;
 extern constinit bool nvtx_active;  ///< a tool listens to NVTX
 
 /// The mapped ring; null: there is none.

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "python/native/gausscope_ops.h"
+#include "renderer/device/device_error.h"
 
 namespace gs::native {
 
@@ -86,9 +87,8 @@ int guarded(Args* args, F&& f) noexcept {
         return code;
     };
     try {
-        if (call.device_type != GAUSSCOPE_CPU)
-            throw Refused{GAUSSCOPE_UNSUPPORTED,
-                          "tensors must be on the CPU; CUDA tensors are not supported"};
+        if (call.device_type != GAUSSCOPE_CPU && call.device_type != GAUSSCOPE_CUDA)
+            throw Refused{GAUSSCOPE_UNSUPPORTED, "tensors must be on the CPU or a CUDA device"};
         if (call.threads <= 0 || call.threads >= tbb::this_task_arena::max_concurrency())
             f();
         else
@@ -96,6 +96,8 @@ int guarded(Args* args, F&& f) noexcept {
         return GAUSSCOPE_OK;
     } catch (const Refused& refused) {
         return failed(refused.code, refused.text.c_str());
+    } catch (const DeviceError& error) {
+        return failed(error.out_of_memory() ? GAUSSCOPE_NO_MEMORY : GAUSSCOPE_FAULT, error.what());
     } catch (const std::length_error& error) {
         return failed(GAUSSCOPE_NO_MEMORY, error.what());
     } catch (const std::bad_alloc&) {

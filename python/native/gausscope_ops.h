@@ -6,7 +6,11 @@
  * Arrays are contiguous, row-major, aligned to their elements. An array that is optional may have
  * data and count 0. Of gradients that go in an absent one is zero; of those that come out an absent
  * one is not wanted. The names in brackets below are sizes: row = [batch][Gaussian], view =
- * [batch][camera], entry = [batch][camera][Gaussian]. */
+ * [batch][camera], entry = [batch][camera][Gaussian].
+ *
+ * On CUDA a function returns when its work is queued; two wait for the stream: gausscope_blend
+ * until it knows how many lists there are to fill, gausscope_project and its backward where there
+ * is distortion or a rolling shutter. Blending along rays is on the CPU alone. */
 #ifndef GAUSSCOPE_OPS_H_
 #define GAUSSCOPE_OPS_H_
 
@@ -52,10 +56,10 @@ typedef struct {
 /* The beginning of every struct of arguments. */
 typedef struct {
     uint32_t size;       /* sizeof the whole struct */
-    int32_t device_type; /* gausscope_device of every array; only the CPU so far */
+    int32_t device_type; /* gausscope_device of every array but `first` */
     int32_t device;      /* its index; 0 on the CPU */
-    int32_t threads;     /* at most that many compute; 0: all cores */
-    void* stream;        /* on which work is queued; null on the CPU */
+    int32_t threads;     /* on the CPU at most that many compute; 0: all cores */
+    void* stream;        /* on CUDA a cudaStream_t on which work is queued, null: the default one */
     char* error;         /* text goes here, ended by 0; or null */
     int64_t error_size;
 } gausscope_call;
@@ -111,7 +115,7 @@ GAUSSCOPE_EXPORT int gausscope_shade(gausscope_shade_args* args);
 GAUSSCOPE_EXPORT int gausscope_shade_vjp(gausscope_shade_args* args);
 
 /* What blending backward needs of forward: made by gausscope_blend, given back by
- * gausscope_lists_free. */
+ * gausscope_lists_free, both for the same device. */
 typedef struct gausscope_lists gausscope_lists;
 typedef struct {
     gausscope_call call;
@@ -125,7 +129,8 @@ typedef struct {
     float alpha_max;
     float reserved;
     gausscope_lists* lists; /* out of forward, into backward */
-    /* In: first [images + 1] int64, entries of image i are first[i] .. first[i + 1] - 1; radii
+    /* In: first [images + 1] int64, in host memory on every device, entries of image i are
+     * first[i] .. first[i + 1] - 1; radii
      * [entry][2] int32 (optional: not drawn where 0), means2d [entry][2], conics [entry][3],
      * opacities [entry], depths [entry], colors [entry][channels], backgrounds [image][channels]
      * (optional). */

@@ -3,12 +3,12 @@
 #include <memory>
 
 #include "python/native/checked.h"
-#include "renderer/raster/tensor_ops.h"
+#include "renderer/raster/cuda/cuda_tensor_ops.h"
 
 /// A picture's lists, and the sizes of the call that made them.
 struct gausscope_lists {
     std::int64_t images, entries;
-    std::int32_t width, height;
+    std::int32_t width, height, device_type, device;
     std::unique_ptr<const gs::tensor::BlendLists> lists;
 };
 
@@ -17,6 +17,16 @@ namespace {
 
 constexpr std::int32_t kMostSide = 65536;  // px
 constexpr std::int64_t kMostEntries = 0xffffffff, kMostChannels = 4096;
+
+/// What computes on the call's CUDA device; null: the CPU does.
+std::unique_ptr<tensor::CudaOps> cuda_of(const gausscope_call& call) {
+    if (call.device_type == GAUSSCOPE_CPU) return nullptr;
+    auto ops = tensor::cuda_tensor_ops(call.device, call.stream);
+    if (!ops)
+        throw Refused{GAUSSCOPE_UNSUPPORTED,
+                      fmt::format("CUDA tensors: {}; move them to the CPU", ops.error().message)};
+    return std::move(*ops);
+}
 
 void check_picture(std::int32_t width, std::int32_t height) {
     require(width > 0 && height > 0 && width <= kMostSide && height <= kMostSide,
@@ -148,7 +158,11 @@ tensor::BlendInput blend_input(const gausscope_blend_args& a, tensor::RayInput& 
     in.backgrounds = optional_array("backgrounds", a.backgrounds, {a.images, a.channels});
     in.channels = static_cast<std::size_t>(a.channels);
     in.width = a.width, in.height = a.height, in.alpha_max = a.alpha_max;
-    if (a.along_rays != 0) set_rays(a, rays, in);
+    if (a.along_rays == 0) return in;
+    if (a.call.device_type != GAUSSCOPE_CPU)
+        throw Refused{GAUSSCOPE_UNSUPPORTED,
+                      "CUDA tensors: blending along rays is on the CPU alone"};
+    set_rays(a, rays, in);
     return in;
 }
 
@@ -162,17 +176,20 @@ void project_vjp(const gausscope_project_args& a) {
     const tensor::ProjectInput in = project_input(a);
     const bool covars = in.covars != nullptr;
     require_still_poses(in, a.v_viewmats);
-    tensor::project_vjp(in, array_of<std::int32_t>("radii", a.radii, {b, c, n, 2}),
-                        {optional_array("v_means2d", a.v_means2d, {b, c, n, 2}),
-                         optional_array("v_depths", a.v_depths, {b, c, n}),
-                         optional_array("v_conics", a.v_conics, {b, c, n, 3}),
-                         optional_array("v_compensated", a.v_compensated, {b, c, n})},
-                        {optional_array("v_means", a.v_means, {b, n, 3}),
-                         covars ? nullptr : optional_array("v_quats", a.v_quats, {b, n, 4}),
-                         covars ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3}),
-                         covars ? optional_array("v_covars", a.v_covars, {b, n, 6}) : nullptr,
-                         optional_array("v_opacities", a.v_opacities, {b, n}),
-                         optional_array("v_viewmats", a.v_viewmats, {b, c, 4, 4})});
+    const std::int32_t* radii = array_of<std::int32_t>("radii", a.radii, {b, c, n, 2});
+    const tensor::ProjectSeeds seeds{optional_array("v_means2d", a.v_means2d, {b, c, n, 2}),
+                                     optional_array("v_depths", a.v_depths, {b, c, n}),
+                                     optional_array("v_conics", a.v_conics, {b, c, n, 3}),
+                                     optional_array("v_compensated", a.v_compensated, {b, c, n})};
+    const tensor::ProjectGradients out{
+        optional_array("v_means", a.v_means, {b, n, 3}),
+        covars ? nullptr : optional_array("v_quats", a.v_quats, {b, n, 4}),
+        covars ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3}),
+        covars ? optional_array("v_covars", a.v_covars, {b, n, 6}) : nullptr,
+        optional_array("v_opacities", a.v_opacities, {b, n}),
+        optional_array("v_viewmats", a.v_viewmats, {b, c, 4, 4})};
+    const auto cuda = cuda_of(a.call);
+    cuda ? cuda->project_vjp(in, radii, seeds, out) : tensor::project_vjp(in, radii, seeds, out);
 }
 
 void blend(gausscope_blend_args& a) {
@@ -180,10 +197,12 @@ void blend(gausscope_blend_args& a) {
     const tensor::BlendInput in = blend_input(a, rays);
     a.lists = nullptr;
     auto made = std::make_unique<gausscope_lists>();
-    *made = {a.images, a.entries, a.width, a.height, nullptr};
-    made->lists = tensor::blend(
-        in, array_of("picture", a.picture, {a.images, a.height, a.width, a.channels}),
-        array_of("alphas", a.alphas, {a.images, a.height, a.width}), a.gradients != 0);
+    *made = {a.images, a.entries, a.width, a.height, a.call.device_type, a.call.device, nullptr};
+    float *picture = array_of("picture", a.picture, {a.images, a.height, a.width, a.channels}),
+          *alphas = array_of("alphas", a.alphas, {a.images, a.height, a.width});
+    const auto cuda = cuda_of(a.call);
+    made->lists = cuda ? cuda->blend(in, picture, alphas, a.gradients != 0)
+                       : tensor::blend(in, picture, alphas, a.gradients != 0);
     if (made->lists != nullptr) a.lists = made.release();
 }
 
@@ -193,26 +212,29 @@ void blend_vjp(const gausscope_blend_args& a) {
     require(a.lists != nullptr, "lists are missing: forward was called without gradients");
     const gausscope_lists& l = *a.lists;
     require(l.images == a.images && l.entries == a.entries && l.width == a.width &&
-                l.height == a.height,
+                l.height == a.height && l.device_type == a.call.device_type &&
+                l.device == a.call.device,
             "the lists are of another call");
     const std::int64_t e = a.entries, b = a.batches, n = a.gaussians;
     const bool flat = in.rays == nullptr;
     if (!flat) require_still_poses(rays, a.v_viewmats);
-    tensor::blend_vjp(
-        in, *l.lists,
-        {array_of("picture", a.picture, {a.images, a.height, a.width, a.channels}),
-         array_of("alphas", a.alphas, {a.images, a.height, a.width}),
-         optional_array("v_picture", a.v_picture, {a.images, a.height, a.width, a.channels}),
-         optional_array("v_alphas", a.v_alphas, {a.images, a.height, a.width})},
-        {flat ? array_of("v_means2d", a.v_means2d, {e, 2}) : nullptr,
-         flat ? array_of("v_conics", a.v_conics, {e, 3}) : nullptr,
-         array_of("v_opacities", a.v_opacities, {e}),
-         array_of("v_colors", a.v_colors, {e, a.channels}),
-         flat ? optional_array("absolute", a.absolute, {e, 2}) : nullptr,
-         flat ? nullptr : optional_array("v_means", a.v_means, {b, n, 3}),
-         flat ? nullptr : optional_array("v_quats", a.v_quats, {b, n, 4}),
-         flat ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3}),
-         flat ? nullptr : optional_array("v_viewmats", a.v_viewmats, {b, a.cameras, 4, 4})});
+    const tensor::BlendSeeds seeds{
+        array_of("picture", a.picture, {a.images, a.height, a.width, a.channels}),
+        array_of("alphas", a.alphas, {a.images, a.height, a.width}),
+        optional_array("v_picture", a.v_picture, {a.images, a.height, a.width, a.channels}),
+        optional_array("v_alphas", a.v_alphas, {a.images, a.height, a.width})};
+    const tensor::BlendGradients out{
+        flat ? array_of("v_means2d", a.v_means2d, {e, 2}) : nullptr,
+        flat ? array_of("v_conics", a.v_conics, {e, 3}) : nullptr,
+        array_of("v_opacities", a.v_opacities, {e}),
+        array_of("v_colors", a.v_colors, {e, a.channels}),
+        flat ? optional_array("absolute", a.absolute, {e, 2}) : nullptr,
+        flat ? nullptr : optional_array("v_means", a.v_means, {b, n, 3}),
+        flat ? nullptr : optional_array("v_quats", a.v_quats, {b, n, 4}),
+        flat ? nullptr : optional_array("v_scales", a.v_scales, {b, n, 3}),
+        flat ? nullptr : optional_array("v_viewmats", a.v_viewmats, {b, a.cameras, 4, 4})};
+    const auto cuda = cuda_of(a.call);
+    cuda ? cuda->blend_vjp(in, *l.lists, seeds, out) : tensor::blend_vjp(in, *l.lists, seeds, out);
 }
 
 }  // namespace
@@ -225,12 +247,15 @@ const char* gausscope_version(void) { return GAUSSCOPE_VERSION; }
 int gausscope_project(gausscope_project_args* args) {
     return guarded(args, [&] {
         const std::int64_t b = args->batches, c = args->cameras, n = args->gaussians;
-        gs::tensor::project(project_input(*args),
-                            {array_of<std::int32_t>("radii", args->radii, {b, c, n, 2}),
-                             array_of("means2d", args->means2d, {b, c, n, 2}),
-                             array_of("depths", args->depths, {b, c, n}),
-                             array_of("conics", args->conics, {b, c, n, 3}),
-                             array_of("compensated", args->compensated, {b, c, n})});
+        const gs::tensor::ProjectInput in = project_input(*args);
+        const gs::tensor::ProjectOutput out{
+            array_of<std::int32_t>("radii", args->radii, {b, c, n, 2}),
+            array_of("means2d", args->means2d, {b, c, n, 2}),
+            array_of("depths", args->depths, {b, c, n}),
+            array_of("conics", args->conics, {b, c, n, 3}),
+            array_of("compensated", args->compensated, {b, c, n})};
+        const auto cuda = cuda_of(args->call);
+        cuda ? cuda->project(in, out) : gs::tensor::project(in, out);
     });
 }
 int gausscope_project_vjp(gausscope_project_args* args) {
@@ -239,20 +264,25 @@ int gausscope_project_vjp(gausscope_project_args* args) {
 
 int gausscope_shade(gausscope_shade_args* args) {
     return guarded(args, [&] {
-        gs::tensor::shade(
-            shade_input(*args),
-            array_of("colors", args->colors, {args->batches, args->cameras, args->gaussians, 3}));
+        const gs::tensor::ShadeInput in = shade_input(*args);
+        float* colors =
+            array_of("colors", args->colors, {args->batches, args->cameras, args->gaussians, 3});
+        const auto cuda = cuda_of(args->call);
+        cuda ? cuda->shade(in, colors) : gs::tensor::shade(in, colors);
     });
 }
 int gausscope_shade_vjp(gausscope_shade_args* args) {
     return guarded(args, [&] {
         const std::int64_t b = args->batches, c = args->cameras, n = args->gaussians;
-        gs::tensor::shade_vjp(shade_input(*args),
-                              array_of("v_colors", args->v_colors, {b, c, n, 3}),
-                              {optional_array("v_means", args->v_means, {b, n, 3}),
-                               optional_array("v_viewmats", args->v_viewmats, {b, c, 4, 4}),
-                               optional_array("v_coefficients", args->v_coefficients,
-                                              {b, args->by_view != 0 ? c : 1, n, args->bases, 3})});
+        const gs::tensor::ShadeInput in = shade_input(*args);
+        const float* v_colors = array_of("v_colors", args->v_colors, {b, c, n, 3});
+        const gs::tensor::ShadeGradients out{
+            optional_array("v_means", args->v_means, {b, n, 3}),
+            optional_array("v_viewmats", args->v_viewmats, {b, c, 4, 4}),
+            optional_array("v_coefficients", args->v_coefficients,
+                           {b, args->by_view != 0 ? c : 1, n, args->bases, 3})};
+        const auto cuda = cuda_of(args->call);
+        cuda ? cuda->shade_vjp(in, v_colors, out) : gs::tensor::shade_vjp(in, v_colors, out);
     });
 }
 
