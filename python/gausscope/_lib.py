@@ -47,8 +47,7 @@ def places() -> list[pathlib.Path]:
     return [here / "lib" / NAME, *(up / NAME for up in above[2:3]), *(up / "build/lib" / NAME for up in above[1:2])]
 
 
-_CPU = 1
-
+CPU, CUDA = 1, 2  # as DLPack numbers devices
 
 _ARRAY = struct.Struct("@Pqii")
 
@@ -95,12 +94,13 @@ class _Text(threading.local):
 _TEXT = _Text()
 
 
-def run(function: str, arguments: Arguments, numbers: dict, threads: int, **arrays):
-    """Calls a function of the library, which uses at most `threads` threads: `arrays` are contiguous CPU tensors, or None.
-    Raises Error with what it says. Returns the struct's memory as the function left it."""
+def run(function: str, arguments: Arguments, numbers: dict, threads: int, place: tuple[int, int, int], **arrays):
+    """Calls a function of the library, which uses at most `threads` threads of a CPU: `arrays` are contiguous tensors of the
+    device, or None. `place`: kind and index of the device, and its stream. Raises Error with what it says. Returns the
+    struct's memory as the function left it."""
     memory, get, at = arguments.memory(), numbers.get, arguments.at
     try:
-        arguments.head.pack_into(memory, 0, arguments.size, _CPU, 0, threads, 0, _TEXT.address, 400,
+        arguments.head.pack_into(memory, 0, arguments.size, *place[:2], threads, place[2], _TEXT.address, 400,
                                  *[get(name, 0) for name in arguments.numbers])
     except (struct.error, OverflowError) as error:
         wrong = [name for name in arguments.numbers if not isinstance(get(name, 0), (int, float))]

@@ -27,10 +27,11 @@ _OF_PICTURE = "SymInt width, SymInt height, float alpha_max, int lens, int shutt
 
 
 def _operator(name: str, schema: str):
-    """Decorates the function that computes the operator on the CPU."""
+    """Decorates the function that computes the operator."""
     def defined(function):
         _library.define(f"{name}{' '.join(schema.split())}")
-        _library.impl(name, function, "CPU")
+        for device in ("CPU", "CUDA"):
+            _library.impl(name, function, device)
         return function
     return defined
 
@@ -136,7 +137,7 @@ def _(*arguments):
     means2d, colors, (width, height) = arguments[0], arguments[3], arguments[15:17]
     shape = (*means2d.shape[:-2], height, width)
     return (means2d.new_empty((*shape, colors.shape[-1])), means2d.new_empty((*shape, 1)),
-            means2d.new_empty(1, dtype=torch.int64))
+            torch.empty(1, dtype=torch.int64, device="cpu"))
 
 
 def _back(tensors) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from typing import Optional
 import torch
 from torch import Tensor
 
-from ._lib import BLEND, PROJECT, SHADE, Error, library, lists_in
+from ._lib import BLEND, CPU, CUDA, PROJECT, SHADE, Error, library, lists_in
 from ._lib import run as _run
 
 
@@ -30,11 +30,17 @@ def uncompiled(function):
     return call
 
 
-floats = functools.partial(torch.empty, dtype=torch.float32, device="cpu")
+floats = functools.partial(torch.empty, dtype=torch.float32)
 
 
 def run(function: str, arguments, numbers: dict, **arrays):
-    return _run(function, arguments, numbers, torch.get_num_threads(), **arrays)
+    """On the device of the first of the arrays; on CUDA in PyTorch's current stream there."""
+    device = next(iter(arrays.values())).device
+    if device.type == "cpu":
+        return _run(function, arguments, numbers, torch.get_num_threads(), (CPU, 0, 0), **arrays)
+    with torch.cuda.device(device):
+        place = CUDA, device.index, torch.cuda.current_stream().cuda_stream
+        return _run(function, arguments, numbers, 0, place, **arrays)
 
 
 def _no_second_derivative() -> None:
@@ -74,13 +80,14 @@ class Project(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
                       Ks=Ks, distortion=distortion, viewmats_rs=viewmats_rs)
-        radii = torch.empty((*shape, 2), dtype=torch.int32, device="cpu")
-        means2d, depths, conics, compensated = floats(*shape, 2), floats(shape), floats(*shape, 3), floats(shape)
+        radii = torch.empty((*shape, 2), dtype=torch.int32, device=means.device)
+        means2d, depths, conics, compensated = (
+            floats(size, device=means.device) for size in ((*shape, 2), shape, (*shape, 3), shape))
         run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
             conics=conics, compensated=compensated)
         colors = None
         if shading is not None:
-            colors = floats(*shape, 3)
+            colors = floats(*shape, 3, device=means.device)
             run("gausscope_shade", SHADE, shading, means=means, viewmats=_seen_from(viewmats, viewmats_rs),
                 coefficients=coefficients, radii=radii, colors=colors)
         ctx.numbers, ctx.shading = numbers, shading
@@ -170,7 +177,8 @@ class Lists:
 
 def blend(inputs: dict, shape: tuple, numbers: dict) -> tuple[Tensor, Tensor, Optional[Lists]]:
     """Pictures [*shape, channels] and alphas [*shape, 1], and what backward needs of it."""
-    picture, alphas = floats(*shape, numbers["channels"]), floats(*shape, 1)
+    device = inputs["means2d"].device
+    picture, alphas = floats(*shape, numbers["channels"], device=device), floats(*shape, 1, device=device)
     memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
     return picture, alphas, Lists(lists_in(memory)) if numbers["gradients"] else None
 

@@ -92,18 +92,18 @@ class GaussianRasterizer(torch.nn.Module):
                   else cov3D_precomp[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3))
         width, height = s.image_width, s.image_height
         K = torch.tensor([[0.5 * width / s.tanfovx, 0, 0.5 * width], [0, 0.5 * height / s.tanfovy, 0.5 * height],
-                          [0, 0, 1]], dtype=torch.float32, device="cpu")
+                          [0, 0, 1]], dtype=torch.float32, device=means3D.device)
         meta, colors = entries(
             means3D, None, None, covars, opacities.reshape(-1), colors_precomp if shs is None else shs,
             None if shs is None else s.sh_degree, s.viewmatrix.T[None], K[None], False,
             dict(width=width, height=height, near_plane=_NEAR, far_plane=1e10, radius_clip=0.0, eps2d=0.3,
                  antialiased=bool(s.antialiasing), least_compensation=0.005))
-        pixels = torch.tensor([0.5 * width, 0.5 * height], dtype=torch.float32, device="cpu")
+        pixels = torch.tensor([0.5 * width, 0.5 * height], dtype=torch.float32, device=means3D.device)
         meta["means2d"] = meta["means2d"] + ((means2D - means2D.detach())[None, :, :2] * pixels)
         background = s.bg.reshape(1, 3)
         if s.antialiasing is not None:
             colors = torch.cat([colors, 1 / meta["depths"].clamp(min=_NEAR)[..., None]], -1)
-            background = torch.cat([background, torch.zeros(1, 1, dtype=torch.float32, device="cpu")], -1)
+            background = torch.cat([background, torch.zeros(1, 1, dtype=torch.float32, device=means3D.device)], -1)
         picture, _ = draw(meta, colors, background, "RGB", False, 0.99)
         picture = picture[0].permute(2, 0, 1)
         if s.antialiasing is None:

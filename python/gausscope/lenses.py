@@ -50,14 +50,14 @@ class Lens(NamedTuple):
         if not self.unscented and (bends or shutter):
             raise Error(f"{(bends or ['rolling_shutter'])[0]} needs with_ut=True")
 
-    def distortion(self, checked: Callable[[str, Any, tuple], Tensor], views: tuple) -> Optional[Tensor]:
+    def distortion(self, checked: Callable[[str, Any, tuple], Tensor], views: tuple, device: Any) -> Optional[Tensor]:
         """[*views, 12] as gausscope_ops.h has it, or None."""
         if self.ftheta_coeffs is not None:
-            return torch.tensor(_ftheta(self.ftheta_coeffs), dtype=torch.float32, device="cpu").repeat(*views, 1)
+            return torch.tensor(_ftheta(self.ftheta_coeffs), dtype=torch.float32, device=device).repeat(*views, 1)
         given = {name: getattr(self, name) for name in _COEFFICIENTS if getattr(self, name) is not None}
         if not given:
             return None
-        zero = torch.zeros(*views, 6, dtype=torch.float32, device="cpu")
+        zero = torch.zeros(*views, 6, dtype=torch.float32, device=device)
         parts = {}
         for name, value in given.items():
             sizes = _OF_MODEL[self.model][name]

@@ -32,15 +32,16 @@ _ELSEWHERE = {
 }
 
 
-def _checked(name: str, tensor: Tensor, shape: tuple) -> Tensor:
+def _checked(name: str, tensor: Tensor, shape: tuple, device: torch.device) -> Tensor:
     """The tensor, contiguous. None in `shape` is any size."""
     if not isinstance(tensor, Tensor):
         tensor = as_tensor(name, tensor)
     if tensor.layout != torch.strided:
         raise Error(f"{name} is {tensor.layout}: rasterization() takes dense tensors; convert it with .to_dense()")
-    if not tensor.is_cpu:
-        raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU; CUDA tensors are not "
-                    "supported")
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU or a CUDA device")
+    if tensor.device != device:
+        raise Error(f"{name} is on {tensor.device}, and means on {device}: all tensors must be on one device")
     if tensor.dtype != torch.float32:
         raise Error(f"{name} is {tensor.dtype}: rasterization() computes in torch.float32; convert it with .float()")
     if tensor.shape != shape and (
@@ -80,13 +81,14 @@ def _refuse(render_mode, rasterize_mode, camera_model, profile, tile_size, other
             raise Error(f"{name} is not supported")
 
 
-def _colors_of(colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, C: int, N: int) -> tuple[Tensor, bool]:
+def _colors_of(checked: Callable[..., Tensor], colors: Optional[Tensor], sh_degree: Optional[int], lead: tuple, C: int,
+               N: int) -> tuple[Tensor, bool]:
     """Colours or coefficients, and whether they are by camera."""
     colors = as_tensor("colors", colors)
     tail = (None,) if sh_degree is None else (None, 3)
     by_view = colors.dim() == len(lead) + 2 + len(tail)
     shape = (*lead, C, N, *tail) if by_view else (*lead, N, *tail)
-    colors = _checked("colors", colors, shape)
+    colors = checked("colors", colors, shape)
     if sh_degree is not None:
         degree = operator.index(sh_degree)
         if not 0 <= degree <= 3:
@@ -130,7 +132,7 @@ def rasterization(
     rolling_shutter: Any = None, viewmats_rs: Optional[Tensor] = None, profile: str = "gsplat", **others: Any,
 ) -> tuple[Tensor, Tensor, Meta]:
     """Draws Gaussians; every result has gradients. `...` are batch dimensions, the same of all tensors; N Gaussians, C
-    cameras; float32 on the CPU.
+    cameras; float32, all on the CPU or on one CUDA device.
 
     means [..., N, 3], quats [..., N, 4] (w first, any length), scales [..., N, 3] (standard deviations, linear),
     opacities [..., N] (linear); covars [..., N, 3, 3] in place of quats and scales (its upper triangle is read).
@@ -142,7 +144,7 @@ def rasterization(
     With packed=False: with_ut projects by the unscented transform, through lenses with radial_coeffs [..., C, 6] or 4 (fisheye
     4), tangential_coeffs [..., C, 2], thin_prism_coeffs [..., C, 4] (OpenCV's) or ftheta_coeffs (gsplat's, or a dict), and
     with a rolling_shutter (0 to 3, as gsplat counts) that begins at viewmats and ends at viewmats_rs [..., C, 4, 4].
-    with_eval3d takes Gaussians as each pixel's ray meets them, not ellipses.
+    with_eval3d takes Gaussians as each pixel's ray meets them, not ellipses; on the CPU alone.
 
     profile "gsplat" is gsplat's main branch (alpha at most 0.99), "gsplat-1.5" its releases 1.5 (0.999).
 
@@ -158,6 +160,8 @@ def rasterization(
     lens.refuse()
     if (with_ut or with_eval3d) and (packed or covars is not None):
         raise Error(f"{'with_ut' if with_ut else 'with_eval3d'}=True needs packed=False, and quats and scales")
+    if with_eval3d and getattr(means, "is_cuda", False):
+        raise Error("with_eval3d=True is not supported with CUDA tensors: it draws on the CPU alone")
     if with_eval3d and absgrad:
         raise Error("absgrad=True needs ellipses in the picture, and with_eval3d=True draws without them")
     drawn: list[Tensor] = []
@@ -210,25 +214,26 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
         raise Error(f"{B} batches of {C} cameras: there must be at least one of each")
 
     rows, views = (*lead, N), (*lead, C)
+    checked = functools.partial(_checked, device=means.device)
+    means, opacities = checked("means", means, (*rows, 3)), checked("opacities", opacities, rows)
     if covars is not None:
-        covars = _checked("covars", covars, (*rows, 3, 3))
+        covars = checked("covars", covars, (*rows, 3, 3))
         covars = torch.stack([covars[..., i, j] for i in range(3) for j in range(i, 3)], -1)
         quats = scales = None
     else:
-        quats, scales = _checked("quats", quats, (*rows, 4)), _checked("scales", scales, (*rows, 3))
-    means, opacities = _checked("means", means, (*rows, 3)), _checked("opacities", opacities, rows)
-    viewmats, Ks = _checked("viewmats", viewmats, (*views, 4, 4)), _checked("Ks", Ks, (*views, 3, 3))
+        quats, scales = checked("quats", quats, (*rows, 4)), checked("scales", scales, (*rows, 3))
+    viewmats, Ks = checked("viewmats", viewmats, (*views, 4, 4)), checked("Ks", Ks, (*views, 3, 3))
     if Ks.requires_grad:
         raise Error("Ks requires a gradient, and rasterization() has none for intrinsics: pass Ks.detach()")
-    distortion, viewmats_rs = lens.distortion(_checked, views), lens.viewmats_rs
+    distortion, viewmats_rs = lens.distortion(checked, views, means.device), lens.viewmats_rs
     if viewmats_rs is not None:
-        viewmats_rs = _checked("viewmats_rs", viewmats_rs, (*views, 4, 4))
+        viewmats_rs = checked("viewmats_rs", viewmats_rs, (*views, 4, 4))
         for name, tensor in (("viewmats", viewmats), ("viewmats_rs", viewmats_rs)):
             if tensor.requires_grad:
                 raise Error(f"{name} requires a gradient, and a rolling shutter has none for it: pass {name}.detach()")
     by_view = False
     if colored:
-        colors, by_view = _colors_of(colors, sh_degree, lead, C, N)
+        colors, by_view = _colors_of(checked, colors, sh_degree, lead, C, N)
     width, height = operator.index(numbers["width"]), operator.index(numbers["height"])
     sizes = dict(batches=B, cameras=C, gaussians=N)
     shading = None
@@ -270,7 +275,7 @@ def _pack(meta: Meta, colors: Optional[Tensor], by_view: bool, B: int, C: int, N
     names = ("means2d", "depths", "conics", "opacities")
     *picked, colors = apply(Pick, at, at if by_view else batch * N + gaussian, *(meta[name] for name in names), colors)
     meta.update(zip(names, picked), radii=meta["radii"].reshape(-1, 2)[at])
-    return torch.searchsorted(at, _every(N, B * C)), colors
+    return torch.searchsorted(at, _every(N, B * C).to(at.device)).cpu(), colors
 
 
 def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], render_mode: str, absgrad: bool,
@@ -279,11 +284,11 @@ def draw(meta: Meta, colors: Optional[Tensor], backgrounds: Optional[Tensor], re
     means2d, lead = meta["means2d"], meta.lead
     parts = [] if colors is None else [colors]
     if backgrounds is not None:
-        backgrounds = _checked("backgrounds", backgrounds, (*lead, colors.shape[-1] if parts else None))
+        backgrounds = _checked("backgrounds", backgrounds, (*lead, colors.shape[-1] if parts else None), means2d.device)
     if render_mode != "RGB":
         parts.append(meta["depths"].unsqueeze(-1))
         if backgrounds is not None:
-            zero = torch.zeros(*lead, 1, dtype=torch.float32, device="cpu")
+            zero = torch.zeros(*lead, 1, dtype=torch.float32, device=means2d.device)
             backgrounds = torch.cat([backgrounds, zero], -1) if len(parts) == 2 else zero
     values = (parts[0] if len(parts) == 1 else torch.cat(parts, -1)).contiguous()
     absolute = None
