@@ -5,7 +5,8 @@
 
 namespace gs::cuda {
 
-/// To thread 0; to others a part of it. By all kThreads threads, a power of two; `shared`: [kThreads].
+/// To thread 0; to others a part of it. By all kThreads threads, a power of two; `shared`:
+/// [kThreads].
 template <std::uint32_t kThreads, class Shared>
 GS_DEVICE double block_sum(double value, Shared& shared) {
     const std::uint32_t thread = threadIdx.x;
