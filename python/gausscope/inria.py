@@ -15,6 +15,7 @@ from torch import Tensor
 from ._lib import Error
 from .functions import uncompiled
 from .rasterize import draw, entries
+from .strategy import adam
 
 _NEAR = 0.2
 
@@ -154,8 +155,4 @@ class SparseGaussianAdam(torch.optim.Adam):
             state = self.state[param]
             if not state:
                 state.update(step=torch.tensor(0.0), exp_avg=torch.zeros_like(param), exp_avg_sq=torch.zeros_like(param))
-            grad = param.grad[visibility]
-            mean = 0.9 * state["exp_avg"][visibility] + 0.1 * grad
-            square = 0.999 * state["exp_avg_sq"][visibility] + 0.001 * grad * grad
-            state["exp_avg"][visibility], state["exp_avg_sq"][visibility] = mean, square
-            param[visibility] -= group["lr"] * mean / (square.sqrt() + group["eps"])
+            adam(param, param.grad, state["exp_avg"], state["exp_avg_sq"], visibility, group["lr"], 0.9, 0.999, group["eps"])

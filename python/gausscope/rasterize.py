@@ -85,6 +85,8 @@ def _colors_of(checked: Callable[..., Tensor], colors: Optional[Tensor], sh_degr
                N: int) -> tuple[Tensor, bool]:
     """Colours or coefficients, and whether they are by camera."""
     colors = as_tensor("colors", colors)
+    if sh_degree is not None and colors.dtype == torch.float16:  # simple_trainer's --sh_fp16
+        colors = colors.float()
     tail = (None,) if sh_degree is None else (None, 3)
     by_view = colors.dim() == len(lead) + 2 + len(tail)
     shape = (*lead, C, N, *tail) if by_view else (*lead, N, *tail)

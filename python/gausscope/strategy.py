@@ -1,8 +1,9 @@
-"""What gsplat's strategies compute with its CUDA kernels, in PyTorch, for any device: with use() its MCMCStrategy runs on a CPU.
-Its DefaultStrategy needs nothing but the meta of rasterization()."""
+"""What gsplat's trainers compute with its CUDA kernels, in PyTorch, for any device: with use() its MCMCStrategy and its
+SelectiveAdam run on a CPU. Its DefaultStrategy needs nothing but the meta of rasterization()."""
 from __future__ import annotations
 
 import functools
+import importlib.util
 import math
 from typing import Optional
 
@@ -17,14 +18,15 @@ def _shares(n_max: int) -> Tensor:
                          for n in range(n_max + 1)], dtype=torch.float64)
 
 
-def compute_relocation(opacities: Tensor, scales: Tensor, ratios: Tensor, binoms: Tensor) -> tuple[Tensor, Tensor]:
+def compute_relocation(opacities: Tensor, scales: Tensor, ratios: Tensor, binoms: Tensor,
+                       min_opacity: float = 0.0) -> tuple[Tensor, Tensor]:
     """Opacities [N] and scales [N, 3] of Gaussians that are each replaced by ratios [N] of them on the same place, so that
     the picture stays (Kheradmand et al. 2024, equation 9). Of binoms [n_max, n_max] the size is read: ratios are clamped
-    to it."""
+    to it. New opacities are at least min_opacity, which gsplat gives from 1.6 on, and scales follow them."""
     n_max = binoms.shape[0]
     n = ratios.clamp(min=1, max=n_max).long()
     old = opacities.double()
-    new = 1 - (1 - old) ** (1 / n)
+    new = (1 - (1 - old) ** (1 / n)).clamp(min_opacity, 1 - torch.finfo(torch.float32).eps)
     powers = new[:, None] ** torch.arange(1, n_max + 1, device=new.device)
     whole = (_shares(n_max).to(new.device)[n] * powers).sum(-1)
     return new.to(opacities.dtype), ((old / whole)[:, None] * scales).to(scales.dtype)
@@ -48,7 +50,22 @@ def quat_scale_to_covar_preci(quats: Tensor, scales: Tensor, compute_covar: bool
     return squared(scales) if compute_covar else None, squared(1 / scales) if compute_preci else None
 
 
+@torch.no_grad()
+def adam(param: Tensor, param_grad: Tensor, exp_avg: Tensor, exp_avg_sq: Tensor, valid: Tensor, lr: float, b1: float,
+         b2: float, eps: float) -> None:
+    """A step of Adam for the rows of a parameter that are valid [N] bool, without correction of the bias. The means of
+    gradients and of their squares are kept in exp_avg and exp_avg_sq."""
+    grad = param_grad[valid]
+    mean = b1 * exp_avg[valid] + (1 - b1) * grad
+    square = b2 * exp_avg_sq[valid] + (1 - b2) * grad * grad
+    exp_avg[valid], exp_avg_sq[valid] = mean, square
+    param[valid] -= lr * mean / (square.sqrt() + eps)
+
+
 def use() -> None:
-    """Puts both functions where the strategies of the installed gsplat look for its kernels."""
+    """Puts these functions where the installed gsplat looks for its kernels."""
     from gsplat.strategy import ops
     ops.compute_relocation, ops.quat_scale_to_covar_preci = compute_relocation, quat_scale_to_covar_preci
+    if importlib.util.find_spec("gsplat.optimizers"):  # gsplat 1.5
+        from gsplat.optimizers import selective_adam
+        selective_adam.adam = adam

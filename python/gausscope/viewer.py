@@ -39,6 +39,8 @@ _STORED, _ANTIALIASED, _GRADIENTS, _MOMENTS = 1, 2, 4, 8
 class Viewer:
     """What attach() returns."""
 
+    _listener: Optional[socket.socket] = None
+
     def __init__(self, editable: Mapping[str, Any], name: str, capture: str, steps: int, budget: float):
         if not 0 < budget <= 1:
             raise Error(f"budget is a share of the trainer's time, above 0 and at most 1, not {budget}")
@@ -70,7 +72,6 @@ class Viewer:
         self._count = -1
         self._next_look = 0.0  # for new viewers and what they ask
         self._pid = os.getpid()
-        self._listener: Optional[socket.socket]
         self._listener, self._path = listen(self._pid)
 
     # ---- for the trainer
@@ -161,7 +162,7 @@ class Viewer:
         return self._take_changes()
 
     def close(self) -> None:
-        """Viewers keep the last picture. Happens at exit by itself."""
+        """Viewers keep the last picture. Happens by itself at exit, or when nothing refers to this object any more."""
         if self._listener is None:
             return
         import select
@@ -177,6 +178,8 @@ class Viewer:
             pass
         if self._photos:
             self._photos.close()
+
+    __del__ = close
 
     # ---- its own
 

@@ -1,8 +1,10 @@
 """gausscope.attach(): a viewer that comes when the training has long begun."""
+import os
 import threading
 import time
 import unittest
 
+import gausscope
 from attaching import GOODBYE, STEP, Attached, Looker, gaussians
 import numpy as np
 
@@ -41,6 +43,13 @@ class Late(Attached):
             got += looker.receive(wait=True)
         closing.join()
         self.assertEqual((got[-2]["kind"], len({r["step"] for r in got[:-2] if r["kind"] == STEP})), (GOODBYE, 399))
+
+    def test_a_function_that_trains_ends_with_its_viewer(self):
+        viewer = gausscope.attach()
+        looker, _ = self.looked_at(viewer)
+        del viewer
+        self.assertEqual([r["text"] for r in looker.of(GOODBYE)], ["the training has ended"])
+        self.assertEqual(os.listdir(self.folder), [])
 
     def test_what_is_no_number_ends_no_run(self):
         viewer = self.attach()

@@ -76,6 +76,14 @@ class Layouts(unittest.TestCase):
         with torch.inference_mode():
             self.assertTrue(torch.equal(picture, draw(**args)[0]))
 
+    def test_spherical_harmonics_in_half_precision(self):
+        args = scene(sh_degree=3)
+        half = args["colors"].half().requires_grad_()
+        picture = draw(**{**args, "colors": half})[0]
+        self.assertTrue(torch.equal(picture, draw(**{**args, "colors": half.detach().float()})[0]))
+        picture.sum().backward()
+        self.assertEqual(half.grad.dtype, torch.float16)
+
     @unittest.skipUnless(hasattr(torch, "_neg_view"), "this PyTorch has no lazy negation")
     def test_lazy_negation_is_resolved(self):
         args = scene()

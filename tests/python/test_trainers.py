@@ -70,15 +70,17 @@ class Training(unittest.TestCase):
 
 class Strategy(unittest.TestCase):
     def test_relocation_keeps_what_a_gaussian_integrates_to(self):
-        old, n_max = torch.tensor([0.02, 0.4, 0.9, 0.995, 0.7, 0.3]), 51
-        ratios = torch.tensor([1, 2, 7, 50, 80, 3])
-        new, scales = strategy.compute_relocation(old, torch.ones(6, 3), ratios, torch.zeros(n_max, n_max))
-        for i, n in enumerate(ratios.clamp(max=n_max).tolist()):
-            o = 1 - (1 - old[i].item()) ** (1 / n)
-            whole = sum(math.comb(j - 1, k) * (-1) ** k / math.sqrt(k + 1) * o ** (k + 1)
-                        for j in range(1, n + 1) for k in range(j))
-            self.assertAlmostEqual(new[i].item(), o, places=5)
-            self.assertAlmostEqual(scales[i, 1].item(), old[i].item() / whole, delta=1e-4 * old[i].item() / whole)
+        old, n_max = torch.tensor([0.02, 0.4, 0.9, 0.995, 0.7, 0.3, 1.0]), 51
+        ratios = torch.tensor([1, 2, 7, 50, 80, 3, 1])
+        for least in (0.0, 0.1):
+            new, scales = strategy.compute_relocation(old, torch.ones(7, 3), ratios, torch.zeros(n_max, n_max), min_opacity=least)
+            self.assertLess(new.max(), 1)
+            for i, n in enumerate(ratios.clamp(max=n_max).tolist()):
+                o = max(least, 1 - (1 - old[i].item()) ** (1 / n))
+                whole = sum(math.comb(j - 1, k) * (-1) ** k / math.sqrt(k + 1) * o ** (k + 1)
+                            for j in range(1, n + 1) for k in range(j))
+                self.assertAlmostEqual(new[i].item(), o, places=5)
+                self.assertAlmostEqual(scales[i, 1].item(), old[i].item() / whole, delta=1e-4 * old[i].item() / whole)
 
     def test_covariances_and_their_inverses(self):
         quats, scales = torch.randn(5, 4), 0.1 + torch.rand(5, 3)
