@@ -44,10 +44,14 @@ def copy_program(root: pathlib.Path, build: pathlib.Path, folder: pathlib.Path) 
     program, injection = build / "gausscope", build / "libgausscope_inject.so"
     for name in ("bin", "lib"):
         (folder / name).mkdir(parents=True)
+    operators = build / "lib/libgausscope_ops.so"
     bundle.copy_libraries(bundle.needed_by(program), folder / "lib")
-    for file, to in ((program, folder / "bin/gausscope"), (injection, folder / "lib" / injection.name)):
+    for file, to in ((program, folder / "bin/gausscope"), (injection, folder / "lib" / injection.name),
+                     (operators, folder / "lib" / operators.name)):
         subprocess.run(["strip", "--strip-unneeded", "-o", str(to), str(file)], check=True)
-    shutil.copytree(root / "assets/pytorch", folder / "share/gausscope/pytorch", ignore=shutil.ignore_patterns("__pycache__"))
+    ours = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(root / "assets/pytorch", folder / "share/gausscope/pytorch", ignore=ours)
+    shutil.copytree(root / "python/gausscope", folder / "python/gausscope", ignore=ours)
 
 
 def copy_tools(root: pathlib.Path, folder: pathlib.Path) -> None:

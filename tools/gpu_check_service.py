@@ -71,8 +71,29 @@ def service(stage: Stage) -> None:
         sweep(stage, f"rate_{rate}", WAYS, [str(rate)], 0.3 if stage.small else 4, 1 if stage.small else ROUNDS)
 
 
+def sees_gpu(stage: Stage) -> bool:
+    """Whether PyTorch does."""
+    if stage.run("torch", sys.executable, "-c", "import torch; assert torch.cuda.is_available()", limit=120, good=None).code == 0:
+        return True
+    stage.note(f"{sys.executable} has no PyTorch that sees a GPU")
+    return False
+
+
+def tensors(stage: Stage) -> None:
+    if not sees_gpu(stage):
+        return
+    home = stage.options.program.resolve().parent  # build, or an archive's bin
+    library = next((f for f in (home / "lib/libgausscope_ops.so", home.parent / "lib/libgausscope_ops.so") if f.is_file()), None)
+    if library is None:
+        stage.note("libgausscope_ops.so is not there")
+        return
+    script = pathlib.Path(__file__).with_name("gpu_check_tensors.py")
+    found = stage.run("tensors", sys.executable, script, limit=200,
+                      env={"GAUSSCOPE_LIBRARY": str(library), "PYTHONPATH": str(home.parent / "python")})
+    stage.data.update(found.json())
+
+
 def service_pytorch(stage: Stage) -> None:
-    if stage.run("torch", sys.executable, "-c", "import torch; assert torch.cuda.is_available()", limit=120, good=None).code != 0:
-        stage.note(f"{sys.executable} has no PyTorch that sees a GPU")
+    if not sees_gpu(stage):
         return
     sweep(stage, "pytorch", PYTORCH_WAYS, ["torch"], 6, ROUNDS)

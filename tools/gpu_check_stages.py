@@ -32,6 +32,7 @@ STAGES = [
     Row("counters", 6, "instructions, registers and bytes as they were counted", times.counters),
     Row("service", 8, "recording stays within its budget", service.service),
     Row("service_pytorch", 5, "the same with PyTorch's ranges", service.service_pytorch),
+    Row("tensors", 4, "the Python module's rasterization() with CUDA tensors is that of the CPU", service.tensors),
     Row("trainings", 8, "trainings of whole captures reach their scores", times.trainings),
     Row("stress", 6, "progress with few blocks at a time, and beside other processes", times.stress),
 ]
