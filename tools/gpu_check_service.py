@@ -1,4 +1,5 @@
 """Stages of tools/gpu_check that measure what the profiling service costs the program it watches."""
+import os
 import pathlib
 import statistics
 import sys
@@ -9,6 +10,7 @@ from gpu_check_run import Stage
 LAUNCHES = pathlib.Path(__file__).with_name("gpu_check_launches.py")
 RATES = [1000, 5000, 20000]  # launches a second
 ROUNDS = 5
+OWN_PATH = "GPU_CHECK_LD_LIBRARY_PATH"  # the machine's, before an archive's folders came before it
 WAYS = {  # how a program runs: words of `gausscope record`, or none
     "alone": None, "record": [], "budget 1 %": ["--budget", "1"], "budget 0.2 %": ["--budget", "0.2"]}
 PYTORCH_WAYS = {"alone": None, "record": [], "record --pytorch": ["--pytorch"], "--pytorch, budget 1 %": ["--pytorch", "--budget", "1"],
@@ -73,7 +75,8 @@ def service(stage: Stage) -> None:
 
 def sees_gpu(stage: Stage) -> bool:
     """Whether PyTorch does."""
-    if stage.run("torch", sys.executable, "-c", "import torch; assert torch.cuda.is_available()", limit=120, good=None).code == 0:
+    if stage.run("torch", sys.executable, "-c", "import torch; assert torch.cuda.is_available()", limit=120, good=None,
+                 env={"LD_LIBRARY_PATH": os.environ.get(OWN_PATH, os.environ.get("LD_LIBRARY_PATH", ""))}).code == 0:
         return True
     stage.note(f"{sys.executable} has no PyTorch that sees a GPU")
     return False
@@ -87,9 +90,12 @@ def tensors(stage: Stage) -> None:
     if library is None:
         stage.note("libgausscope_ops.so is not there")
         return
-    script = pathlib.Path(__file__).with_name("gpu_check_tensors.py")
-    found = stage.run("tensors", sys.executable, script, limit=200,
-                      env={"GAUSSCOPE_LIBRARY": str(library), "PYTHONPATH": str(home.parent / "python")})
+    here = pathlib.Path(__file__).resolve()
+    # Behind PyTorch's own: the archive's libraries, but not those that any system with PyTorch has.
+    paths = [os.environ.get(OWN_PATH, os.environ.get("LD_LIBRARY_PATH", "")), str(library.parent)]
+    found = stage.run("tensors", sys.executable, here.with_name("gpu_check_tensors.py"), limit=200,
+                      env={"GAUSSCOPE_LIBRARY": str(library), "PYTHONPATH": str(here.parents[1] / "python"),
+                           "LD_LIBRARY_PATH": ":".join(filter(None, paths))})
     stage.data.update(found.json())
 
 

@@ -120,8 +120,7 @@ bool fits(const TrainingPlan& plan, const MemoryLimits& free) {
 
 std::uint64_t most_that_fit(const CaptureForecast& capture, TrainingSettings settings,
                             bool on_device, const MemoryLimits& free) {
-    std::uint64_t low = 0, high = peak_gaussians(settings) + 1;
-    settings.overgrow = 1;  // it counts all of them
+    std::uint64_t low = 0, high = static_cast<std::uint64_t>(settings.max_gaussians) + 1;
     while (high - low > 1) {
         const std::uint64_t middle = low + (high - low) / 2;
         settings.max_gaussians = static_cast<double>(middle);

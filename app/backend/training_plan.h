@@ -34,7 +34,7 @@ struct MemoryLimits {
     std::uint64_t host = 0, device = 0;
 };
 bool fits(const TrainingPlan& plan, const MemoryLimits& free);
-/// The most Gaussians with which the training fits; 0: not even those that it begins with.
+/// The largest max_gaussians with which the training fits; 0: none.
 std::uint64_t most_that_fit(const CaptureForecast& capture, TrainingSettings settings,
                             bool on_device, const MemoryLimits& free);
 

@@ -115,7 +115,8 @@ GAUSSCOPE_EXPORT int gausscope_shade(gausscope_shade_args* args);
 GAUSSCOPE_EXPORT int gausscope_shade_vjp(gausscope_shade_args* args);
 
 /* What blending backward needs of forward: made by gausscope_blend, given back by
- * gausscope_lists_free, both for the same device. */
+ * gausscope_lists_free, both for the same device. On CUDA forward's stream must outlive them, and
+ * backward on another stream must be ordered behind forward. */
 typedef struct gausscope_lists gausscope_lists;
 typedef struct {
     gausscope_call call;

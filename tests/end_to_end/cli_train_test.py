@@ -215,7 +215,9 @@ class Plan(Case):
         most = plan["most_that_fit"]
         self.assertTrue(self.plan(*there, "--max-gaussians", most)["fits"])
         self.assertFalse(self.plan(*there, "--max-gaussians", 1.2 * most, code=3)["fits"])
-        self.plan("--host-memory", 0.1, "--init", "random:1000000", code=3, says="from the first step on")
+        many = ("--host-memory", 0.1, "--init", "random:1000000", "--strategy", "budget", "--overgrow", 1.5)
+        most = self.plan(*many, code=3)["most_that_fit"]
+        self.assertTrue(self.plan(*many, "--max-gaussians", most)["fits"])
         self.assertIsNone(self.plan()["gpu"])
         self.plan("--memory", 8, "--sh-degree", 0)
 

@@ -70,11 +70,6 @@ Result<TrainingPlace> where_it_trains(const PlanArguments& a, const CommonArgume
     return out;
 }
 
-Result<CaptureForecast> planned(Result<CaptureForecast> capture, const CaptureOptions& loading) {
-    if (capture && loading.random_points > 0) capture->points = loading.random_points;
-    return capture;
-}
-
 Table table_of_plan(const TrainingPlan& plan, bool device) {
     std::vector<PlannedMemory> rows = plan.memory;
     rows.push_back({"all", false, plan.at_first(false), plan.at_most(false)});
@@ -99,8 +94,7 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
     GS_TRY(const TrainingSettings settings, make_settings(given));
     GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
     loading.photo_memory = a.photo_memory_mib << 20;
-    GS_TRY(const CaptureForecast capture,
-           planned(forecast_capture(find_capture(a.capture), loading), loading));
+    GS_TRY(const CaptureForecast capture, forecast_capture(find_capture(a.capture), loading));
     GS_TRY(const TrainingPlace place, where_it_trains(a, common));
     const bool device = !place.gpu.empty();
     const TrainingPlan plan =
@@ -109,8 +103,9 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
     const std::uint64_t most =
         fit ? plan.most : most_that_fit(capture, settings, device, place.free);
     std::error_code error;
-    const fs::space_info disk =
-        fs::space(a.output.empty() ? fs::path(".") : fs::absolute(a.output).parent_path(), error);
+    fs::path folder = fs::absolute(a.output.empty() ? fs::path(".") : fs::path(a.output));
+    while (folder.has_relative_path() && !fs::exists(folder, error)) folder = folder.parent_path();
+    const fs::space_info disk = fs::space(folder, error);
     const Table table = table_of_plan(plan, device);
     const Json out = {{"command", "plan"},
                       {"capture", a.capture},
@@ -142,7 +137,7 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
         say("{streamed_photo_bytes:bytes} of photos are read again when their turn comes", out);
     if (fit)
         fmt::print("it fits\n");
-    else if (most > plan.first)
+    else if (most > 0)
         say("it does not fit: --max-gaussians {most_that_fit} does", out);
     else
         fmt::print(
@@ -156,7 +151,7 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
 
 Result<void> say_plan(const CaptureFiles& files, const RunOptions& run,
                       const TrainingSettings& settings, bool on_device) {
-    const auto capture = planned(forecast_capture(files, run.loading), run.loading);
+    const auto capture = forecast_capture(files, run.loading);
     if (!capture) return {};  // loading will say why, with the same words
     const TrainingPlan plan = plan_training(*capture, settings, on_device, run.keep.last);
     const auto bytes = [](std::uint64_t n) { return format_bytes(static_cast<double>(n)); };

@@ -1,5 +1,5 @@
-// The one launch path. launch(stream, "blend", {blocks, threads}, kernel, params): checked, never
-// the default stream, an empty grid launches nothing.
+// The one launch path. launch(stream, "blend", {blocks, threads}, kernel, params): checked, an
+// empty grid launches nothing. No stream of ours is the default stream.
 #pragma once
 
 #include "renderer/device/cuda/runtime.h"

@@ -57,7 +57,9 @@ Result<CaptureForecast> forecast_capture(const CaptureFiles& files, const Captur
     const auto threads =
         static_cast<std::uint64_t>(options.threads > 0 ? options.threads : thread_count());
     out.decode_bytes = options.photos ? largest * std::min<std::uint64_t>(threads, count) : 0;
-    out.points = source.points.size();
+    out.points = options.random_points > 0 ? options.random_points
+                 : source.points.empty()   ? kRandomPoints
+                                           : source.points.size();
     return out;
 }
 

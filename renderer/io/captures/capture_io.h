@@ -67,7 +67,7 @@ struct CaptureForecast {
     std::uint64_t photo_bytes = 0;     ///< resident after loading
     std::uint64_t streamed_bytes = 0;  ///< of photos that CaptureOptions::photo_memory keeps out
     std::uint64_t decode_bytes = 0;    ///< peak on top of that, while decoding
-    std::size_t points = 0;
+    std::size_t points = 0;            ///< random ones where the capture has none
 };
 
 struct CaptureSource;

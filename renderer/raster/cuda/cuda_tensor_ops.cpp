@@ -42,8 +42,10 @@ class Ops final : public CudaOps {
 }  // namespace
 
 Result<std::unique_ptr<CudaOps>> cuda_tensor_ops(int device, void* stream) {
-    const cuda::ChosenDevice chosen(device);  // looking may choose it for good
-    if (const auto info = cuda_device_info(device); !info) return tl::unexpected(info.error());
+    {
+        const cuda::ChosenDevice chosen(device);  // looking may choose it for good
+        if (const auto info = cuda_device_info(device); !info) return tl::unexpected(info.error());
+    }
     return std::make_unique<Ops>(device, stream);
 }
 

@@ -410,7 +410,8 @@ void cover(const BlendInput& in, Primitives& primitives, Made& made) {
            CoverParams{l, total.data()});
     primitives.exclusive_sum(l.emission, l.emission, l.entries + std::size_t{1}, stream);
     unsigned long long pairs = 0;
-    copy_to_host(&pairs, total.data(), sizeof pairs, stream);  // waits
+    copy_to_host(&pairs, total.data(), sizeof pairs, stream);
+    stream.synchronize();
     if (pairs > kMostItems)
         throw std::length_error("the pictures have more than 2 G (Gaussian, tile) pairs");
     l.pairs = static_cast<std::uint32_t>(pairs);

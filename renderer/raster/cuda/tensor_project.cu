@@ -117,6 +117,7 @@ Views views_of(const Stream& stream, const ProjectInput& in, DeviceBuffer<View>&
         return {bare_view(in, 0), nullptr};
     const HostCameras host(stream, in, in.sizes.views());
     made.upload(tensor::views_of(host.in, in.sizes.views(), !in.unscented), stream);
+    stream.synchronize();  // until then the copy may read what is about to go
     return {{}, made.data()};
 }
 

@@ -131,7 +131,9 @@ Fiber::Fiber(std::size_t index, void (*entry)(void*), void* argument)
     : entry_(entry), argument_(argument), index_(index), mapping_(Stacks::all().take()) {
     context.stack_bottom = static_cast<char*>(mapping_) + kGuardPage;
     context.stack_bytes = kStackBytes;
+#if defined(__x86_64__)
     context.stack_pointer = static_cast<char*>(context.stack_bottom) + kStackBytes;
+#endif
     context.owner = this;
     reset();
 }
