@@ -84,9 +84,10 @@ def add_data(folder: pathlib.Path, data: pathlib.Path | None, space: float) -> l
 
 def pack(root: pathlib.Path, build: pathlib.Path, archive: pathlib.Path, data: pathlib.Path | None, limit: int) -> int:
     build = build.resolve()
-    if not (build / "gausscope").is_file():
-        print(f"gpu_check: no program in {build}: build it first, or use --build DIR")
-        return 2
+    for target, file in (("gausscope", "gausscope"), ("gausscope_ops", "lib/libgausscope_ops.so")):
+        if not (build / file).is_file():
+            print(f"gpu_check: no {file} in {build}: build {target} first, or use --build DIR")
+            return 2
     with tempfile.TemporaryDirectory(prefix="gpu_check_") as temporary:
         folder = pathlib.Path(temporary) / "gausscope_gpu_check"
         copy_program(root, build, folder)

@@ -151,9 +151,9 @@ class Faults(Temporary):
 class Archive(Temporary):
     def test_it_runs_where_nothing_is_installed(self):
         build, data = self.folder / "build", self.folder / "data"
-        build.mkdir()
-        shutil.copy("/bin/true", build / "gausscope")  # stands for the program: it needs libc alone
-        shutil.copy("/bin/true", build / "libgausscope_inject.so")
+        (build / "lib").mkdir(parents=True)
+        for name in ("gausscope", "libgausscope_inject.so", "lib/libgausscope_ops.so"):
+            shutil.copy("/bin/true", build / name)  # stands for it, and needs libc alone
         for name, size in (("captures/fox", 100_000), ("captures/lego", 3_000_000)):
             (data / name).mkdir(parents=True)
             (data / name / "photos").write_bytes(random.randbytes(size))
@@ -166,15 +166,19 @@ class Archive(Temporary):
         unpacked = self.folder / "gausscope_gpu_check"
         self.assertTrue((unpacked / "data/captures/fox/photos").exists())
         self.assertIn("kernels_now.csv", [f.name for f in (unpacked / "share/gpu_check").iterdir()])
-        told = subprocess.run([sys.executable, unpacked / "tools/gpu_check", "-o", self.out, "--only", "alive"], env={},
+        self.assertTrue((unpacked / "lib/libgausscope_ops.so").exists() and (unpacked / "python/gausscope/rasterize.py").exists())
+        (unpacked / "bin/gausscope").write_text('#!/bin/sh\necho "libraries: $LD_LIBRARY_PATH"\n')
+        told = subprocess.run([sys.executable, unpacked / "tools/gpu_check", "-o", self.out, "--only", "alive"], env={"PATH": "/bin"},
                               capture_output=True, text=True, check=False)
         self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        libraries = (self.out / "alive/selftest_quick.log").read_text().split()[1].split(":")
+        self.assertEqual((libraries[0], libraries[-1]), (str(unpacked / "lib"), str(unpacked / "lib/fallback")))
         self.assertIn(str(unpacked / "bin/gausscope"), self.told("alive")["commands"][-1]["command"])
 
     def test_without_a_program_it_says_so(self):
         done = call("--pack", self.folder / "check.tar.xz", "--build", self.folder)
         self.assertEqual(done.returncode, 2)
-        self.assertIn("build it first", done.stdout)
+        self.assertIn("build gausscope first", done.stdout)
 
 
 class Kernels(Temporary):
