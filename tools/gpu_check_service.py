@@ -73,10 +73,15 @@ def service(stage: Stage) -> None:
         sweep(stage, f"rate_{rate}", WAYS, [str(rate)], 0.3 if stage.small else 4, 1 if stage.small else ROUNDS)
 
 
+def own_libraries() -> str:
+    """Where the machine's own programs look."""
+    return os.environ.get(OWN_PATH, os.environ.get("LD_LIBRARY_PATH", ""))
+
+
 def sees_gpu(stage: Stage) -> bool:
     """Whether PyTorch does."""
     if stage.run("torch", sys.executable, "-c", "import torch; assert torch.cuda.is_available()", limit=120, good=None,
-                 env={"LD_LIBRARY_PATH": os.environ.get(OWN_PATH, os.environ.get("LD_LIBRARY_PATH", ""))}).code == 0:
+                 env={"LD_LIBRARY_PATH": own_libraries()}).code == 0:
         return True
     stage.note(f"{sys.executable} has no PyTorch that sees a GPU")
     return False
@@ -92,7 +97,7 @@ def tensors(stage: Stage) -> None:
         return
     here = pathlib.Path(__file__).resolve()
     # Behind PyTorch's own: the archive's libraries, but not those that any system with PyTorch has.
-    paths = [os.environ.get(OWN_PATH, os.environ.get("LD_LIBRARY_PATH", "")), str(library.parent)]
+    paths = [own_libraries(), str(library.parent)]
     found = stage.run("tensors", sys.executable, here.with_name("gpu_check_tensors.py"), limit=200,
                       env={"GAUSSCOPE_LIBRARY": str(library), "PYTHONPATH": str(here.parents[1] / "python"),
                            "LD_LIBRARY_PATH": ":".join(filter(None, paths))})

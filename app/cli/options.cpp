@@ -50,18 +50,16 @@ Result<std::size_t> parse_init(const std::string& text) {
     return static_cast<std::size_t>(*count);
 }
 
-void say_forecast(const CaptureFiles& files, const CaptureOptions& options) {
-    const auto forecast = forecast_capture(files, options);
-    if (!forecast) return;  // loading will say why, with the same words
+void say_forecast(const CaptureForecast& forecast) {
     log_info("{} photos of up to {} x {}, {} points; needs {}, {} more while decoding",
-             forecast->photos, forecast->width, forecast->height, forecast->points,
-             human_bytes(forecast->photo_bytes), human_bytes(forecast->decode_bytes));
-    if (forecast->streamed_bytes > 0)
+             forecast.photos, forecast.width, forecast.height, forecast.points,
+             human_bytes(forecast.photo_bytes), human_bytes(forecast.decode_bytes));
+    if (forecast.streamed_bytes > 0)
         log_info("another {} of photos are read again when their turn comes",
-                 human_bytes(forecast->streamed_bytes));
+                 human_bytes(forecast.streamed_bytes));
     const auto pages = sysconf(_SC_AVPHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     if (pages > 0 && page > 0 &&
-        forecast->photo_bytes + forecast->decode_bytes >
+        forecast.photo_bytes + forecast.decode_bytes >
             static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page))
         log_warning(
             "this exceeds the {} of free memory; --downscale 2 needs a quarter, train "
@@ -368,9 +366,14 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     return known;
 }
 
-Result<std::shared_ptr<const Capture>> load_with_progress(const CaptureFiles& files,
-                                                          CaptureOptions options) {
-    say_forecast(files, options);
+Result<std::shared_ptr<const Capture>> load_with_progress(
+    const CaptureFiles& files, CaptureOptions options,
+    const std::function<Result<void>(const CaptureForecast&)>& look) {
+    // Where there is none, loading will say why, with the same words.
+    if (const auto forecast = forecast_capture(files, options)) {
+        say_forecast(*forecast);
+        if (look) GS_TRY_VOID(look(*forecast));
+    }
     ProgressLine progress("load");
     options.progress = told_by(progress);
     auto capture = load_capture(files, options);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -70,9 +71,11 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
 /// Replaces options of `known` (a run's loading options) that `arguments` give.
 Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& arguments,
                                   const CommonArguments& common);
-/// Loads with a progress bar, prints the memory forecast before and what was skipped after.
-Result<std::shared_ptr<const Capture>> load_with_progress(const CaptureFiles& files,
-                                                          CaptureOptions options);
+/// Loads with a progress bar, prints the memory forecast before and what was skipped after. Ends
+/// with an error that `look` has about the forecast.
+Result<std::shared_ptr<const Capture>> load_with_progress(
+    const CaptureFiles& files, CaptureOptions options,
+    const std::function<Result<void>(const CaptureForecast&)>& look = {});
 /// "X0,Y0,Z0,X1,Y1,Z1", a smaller and a larger corner. Errors (usage).
 Result<ClipBox> parse_box(const std::string& text);
 /// "r,g,b" -> numbers; empty -> black.

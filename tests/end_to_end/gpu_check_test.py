@@ -15,6 +15,7 @@ import tempfile
 import unittest
 
 BUILD = pathlib.Path(sys.argv.pop(1)).resolve() if len(sys.argv) > 1 else pathlib.Path("build").resolve()
+NEED_PYTORCH = ("service_pytorch", "tensors")  # stages
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 TOOL = ROOT / "tools/gpu_check"
 sys.path.insert(0, str(ROOT / "tools"))
@@ -76,10 +77,10 @@ class Rehearsal(Temporary):
         done = call("--rehearse", "--build", BUILD, "-o", self.out, "--results", self.folder / "home", "--processes", 2)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         for row in STAGES:
-            told = self.told(row.name)
-            self.assertEqual(told["findings"], [], row.name)
+            result = self.told(row.name)
+            self.assertEqual(result["findings"], [], row.name)
             # PyTorch sees no GPU here; everything else has something that stands in for it.
-            self.assertIn(told["status"], ("passed", "absent") if row.name in ("service_pytorch", "tensors") else ("passed",), row.name)
+            self.assertIn(result["status"], ("passed", "absent") if row.name in NEED_PYTORCH else ("passed",), row.name)
         self.assertTrue(all(mode["same"] for mode in self.told("bits")["data"]["modes"].values()))
         self.assertEqual(self.told("racecheck")["data"]["racecheck"]["missed"], [])
         self.assertEqual(len(self.told("service")["data"]["rate_2000"]), 4)
@@ -168,9 +169,9 @@ class Archive(Temporary):
         self.assertIn("kernels_now.csv", [f.name for f in (unpacked / "share/gpu_check").iterdir()])
         self.assertTrue((unpacked / "lib/libgausscope_ops.so").exists() and (unpacked / "python/gausscope/rasterize.py").exists())
         (unpacked / "bin/gausscope").write_text('#!/bin/sh\necho "libraries: $LD_LIBRARY_PATH"\n')
-        told = subprocess.run([sys.executable, unpacked / "tools/gpu_check", "-o", self.out, "--only", "alive"], env={"PATH": "/bin"},
+        done = subprocess.run([sys.executable, unpacked / "tools/gpu_check", "-o", self.out, "--only", "alive"], env={"PATH": "/bin"},
                               capture_output=True, text=True, check=False)
-        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         libraries = (self.out / "alive/selftest_quick.log").read_text().split()[1].split(":")
         self.assertEqual((libraries[0], libraries[-1]), (str(unpacked / "lib"), str(unpacked / "lib/fallback")))
         self.assertIn(str(unpacked / "bin/gausscope"), self.told("alive")["commands"][-1]["command"])

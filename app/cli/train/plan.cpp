@@ -149,11 +149,9 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
 
 }  // namespace
 
-Result<void> say_plan(const CaptureFiles& files, const RunOptions& run,
+Result<void> say_plan(const CaptureForecast& capture, const RunOptions& run,
                       const TrainingSettings& settings, bool on_device) {
-    const auto capture = forecast_capture(files, run.loading);
-    if (!capture) return {};  // loading will say why, with the same words
-    const TrainingPlan plan = plan_training(*capture, settings, on_device, run.keep.last);
+    const TrainingPlan plan = plan_training(capture, settings, on_device, run.keep.last);
     const auto bytes = [](std::uint64_t n) { return format_bytes(static_cast<double>(n)); };
     const std::uint64_t needed = plan.at_first(false), host = total_host_bytes();
     if (host > 0 && needed > host)

@@ -9,7 +9,7 @@
 namespace gs::cli {
 
 /// Errors (usage): the first step needs more memory than this machine has.
-Result<void> say_plan(const CaptureFiles& files, const RunOptions& run,
+Result<void> say_plan(const CaptureForecast& capture, const RunOptions& run,
                       const TrainingSettings& settings, bool on_device);
 
 }  // namespace gs::cli

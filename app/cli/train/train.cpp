@@ -310,11 +310,12 @@ Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(RunOptions& of) {
         if (!is_zero(splats.model.origin)) of.loading.origin = splats.model.origin;
         first = std::make_shared<const GaussianModel>(std::move(splats.model));
     }
-    const CaptureFiles files = find_capture(of.capture);
     GS_TRY(TrainingSettings settings, make_settings(given_));
-    if (of.resumed_from.empty() && !first)
-        GS_TRY_VOID(say_plan(files, of, settings, backend_.cuda));
-    GS_TRY(const auto capture, load_with_progress(files, of.loading));
+    const auto look = [&](const CaptureForecast& forecast) -> Result<void> {
+        if (!of.resumed_from.empty() || first) return {};
+        return say_plan(forecast, of, settings, backend_.cuda);
+    };
+    GS_TRY(const auto capture, load_with_progress(find_capture(of.capture), of.loading, look));
     warn_of_findings(examine(*capture));
     if (of.resumed_from.empty()) {
         if (first) settings = settings_to_continue(settings, given_, *first);
