@@ -35,11 +35,11 @@ floats = functools.partial(torch.empty, dtype=torch.float32)
 
 def run(function: str, arguments, numbers: dict, **arrays):
     """On the device of the first of the arrays; on CUDA in PyTorch's current stream there."""
-    device = next(iter(arrays.values())).device
-    if device.type == "cpu":
+    first = next(iter(arrays.values()))
+    if not first.is_cuda:
         return _run(function, arguments, numbers, torch.get_num_threads(), (CPU, 0, 0), **arrays)
-    with torch.cuda.device(device):
-        place = CUDA, device.index, torch.cuda.current_stream().cuda_stream
+    with torch.cuda.device(first.device):
+        place = CUDA, first.device.index, torch.cuda.current_stream().cuda_stream
         return _run(function, arguments, numbers, 0, place, **arrays)
 
 
@@ -80,14 +80,15 @@ class Project(torch.autograd.Function):
         ctx.set_materialize_grads(False)
         inputs = dict(means=means, quats=quats, scales=scales, covars=covars, opacities=opacities, viewmats=viewmats,
                       Ks=Ks, distortion=distortion, viewmats_rs=viewmats_rs)
-        radii = torch.empty((*shape, 2), dtype=torch.int32, device=means.device)
-        means2d, depths, conics, compensated = (
-            floats(size, device=means.device) for size in ((*shape, 2), shape, (*shape, 3), shape))
+        device = means.device
+        radii = torch.empty((*shape, 2), dtype=torch.int32, device=device)
+        means2d, depths = floats((*shape, 2), device=device), floats(shape, device=device)
+        conics, compensated = floats((*shape, 3), device=device), floats(shape, device=device)
         run("gausscope_project", PROJECT, numbers, **inputs, radii=radii, means2d=means2d, depths=depths,
             conics=conics, compensated=compensated)
         colors = None
         if shading is not None:
-            colors = floats(*shape, 3, device=means.device)
+            colors = floats((*shape, 3), device=device)
             run("gausscope_shade", SHADE, shading, means=means, viewmats=_seen_from(viewmats, viewmats_rs),
                 coefficients=coefficients, radii=radii, colors=colors)
         ctx.numbers, ctx.shading = numbers, shading
@@ -178,7 +179,7 @@ class Lists:
 def blend(inputs: dict, shape: tuple, numbers: dict) -> tuple[Tensor, Tensor, Optional[Lists]]:
     """Pictures [*shape, channels] and alphas [*shape, 1], and what backward needs of it."""
     device = inputs["means2d"].device
-    picture, alphas = floats(*shape, numbers["channels"], device=device), floats(*shape, 1, device=device)
+    picture, alphas = floats((*shape, numbers["channels"]), device=device), floats((*shape, 1), device=device)
     memory = run("gausscope_blend", BLEND, numbers, **inputs, picture=picture, alphas=alphas)
     return picture, alphas, Lists(lists_in(memory)) if numbers["gradients"] else None
 

@@ -32,15 +32,19 @@ _ELSEWHERE = {
 }
 
 
+def _check_device(name: str, tensor: Tensor) -> None:
+    if tensor.device.type not in ("cpu", "cuda"):
+        raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU or a CUDA device")
+
+
 def _checked(name: str, tensor: Tensor, shape: tuple, device: torch.device) -> Tensor:
     """The tensor, contiguous. None in `shape` is any size."""
     if not isinstance(tensor, Tensor):
         tensor = as_tensor(name, tensor)
     if tensor.layout != torch.strided:
         raise Error(f"{name} is {tensor.layout}: rasterization() takes dense tensors; convert it with .to_dense()")
-    if tensor.device.type not in ("cpu", "cuda"):
-        raise Error(f"{name} is on {tensor.device}: rasterization() takes tensors on the CPU or a CUDA device")
     if tensor.device != device:
+        _check_device(name, tensor)
         raise Error(f"{name} is on {tensor.device}, and means on {device}: all tensors must be on one device")
     if tensor.dtype != torch.float32:
         raise Error(f"{name} is {tensor.dtype}: rasterization() computes in torch.float32; convert it with .float()")
@@ -216,6 +220,7 @@ def entries(means: Tensor, quats: Optional[Tensor], scales: Optional[Tensor], co
         raise Error(f"{B} batches of {C} cameras: there must be at least one of each")
 
     rows, views = (*lead, N), (*lead, C)
+    _check_device("means", means)
     checked = functools.partial(_checked, device=means.device)
     means, opacities = checked("means", means, (*rows, 3)), checked("opacities", opacities, rows)
     if covars is not None:
