@@ -1,9 +1,11 @@
 #include "renderer/edit/merge.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
+#include <numeric>
 
 #include "base/check.h"
 #include "base/parallel.h"
@@ -18,6 +20,7 @@ namespace {
 
 constexpr std::size_t kPartners = 8;         // neighbours that a row may merge with
 constexpr std::size_t kLeastInAWave = 4096;  // merges between two looks at the costs
+constexpr std::size_t kShrink = 3;           // rows find new neighbours when a third is left
 constexpr double kMostOpacity = 0.999;       // its logit is finite
 
 /// What costs are reckoned from.
@@ -25,7 +28,8 @@ struct Blob {
     Vec3d mean, color;
     Mat3d covariance;
     double det = 0, opacity = 0, mass = 0;
-    double seen = 0;  ///< weight by mass
+    double seen = 0;    ///< weight by mass
+    double square = 0;  ///< of the field, over space
 };
 
 double inverse_form(const Mat3d& s, double det, Vec3d d) {
@@ -46,21 +50,39 @@ Mat3d sum(const Mat3d& a, const Mat3d& b) {
         for (int c = 0; c < 3; ++c) out.m[r][c] += b.m[r][c];
     return out;
 }
-/// Of the integral over space of the two fields' product.
+constexpr double kTwoPi = 2 * std::numbers::pi;
+
+/// The integral over space of the two fields' product.
 double overlap(const Blob& a, const Blob& b) {
     const Mat3d s = sum(a.covariance, b.covariance);
     const double det = determinant(s);
-    constexpr double kTwoPi = 2 * std::numbers::pi;
     if (!(det > 0)) return 0;
     return a.opacity * b.opacity * dot(a.color, b.color) * kTwoPi * std::sqrt(kTwoPi) *
            std::sqrt(a.det * b.det / det) * std::exp(-0.5 * inverse_form(s, det, a.mean - b.mean));
 }
+/// overlap(a, a).
+double square_of(const Blob& a) {
+    return a.opacity * a.opacity * dot(a.color, a.color) * kTwoPi *
+           std::sqrt(kTwoPi * std::max(a.det, 0.0) / 8);
+}
 
-Vec3d scales_of(const Mat3d& covariance) {
-    const ShapeAxes shape = axes_of(covariance);
-    const double(&v)[3] = shape.variances;
-    return {std::sqrt(std::max(v[0], 0.0)), std::sqrt(std::max(v[1], 0.0)),
-            std::sqrt(std::max(v[2], 0.0))};
+/// Of the ellipsoid of one standard deviation. Variances in closed form: O. K. Smith, "Eigenvalues
+/// of a symmetric 3 x 3 matrix", 1961.
+double area_of(const Mat3d& s) {
+    const double mean = (s.m[0][0] + s.m[1][1] + s.m[2][2]) / 3;
+    Mat3d b = s;
+    double squares = 0;
+    for (int r = 0; r < 3; ++r) {
+        b.m[r][r] -= mean;
+        for (int c = 0; c < 3; ++c) squares += b.m[r][c] * b.m[r][c];
+    }
+    const double p = std::sqrt(squares / 6);
+    const double turn =
+        p > 0 ? std::acos(std::clamp(determinant(b) / (2 * p * p * p), -1.0, 1.0)) / 3 : 0;
+    const double most = mean + 2 * p * std::cos(turn),
+                 least = mean + 2 * p * std::cos(turn + kTwoPi / 3);
+    const auto root = [](double variance) { return std::sqrt(std::max(variance, 0.0)); };
+    return ellipsoid_area({root(most), root(3 * mean - most - least), root(least)});
 }
 
 Blob blob_of(const GaussianModel& model, std::size_t i, double weight) {
@@ -75,6 +97,7 @@ Blob blob_of(const GaussianModel& model, std::size_t i, double weight) {
     out.mass = out.opacity * ellipsoid_area({std::exp(at(kLogScales)), std::exp(at(kLogScales + 1)),
                                              std::exp(at(kLogScales + 2))});
     out.seen = weight / std::max(out.mass, 1e-300);
+    out.square = square_of(out);
     return out;
 }
 
@@ -98,16 +121,17 @@ Blob joined(const Blob& a, const Blob& b) {
     out.color = share * a.color + (1 - share) * b.color;
     out.covariance = joint_covariance(a, b, share);
     out.det = determinant(out.covariance);
-    out.opacity = std::min(kMostOpacity, out.mass / ellipsoid_area(scales_of(out.covariance)));
+    out.opacity = std::min(kMostOpacity, out.mass / area_of(out.covariance));
     out.seen = share * a.seen + (1 - share) * b.seen;
+    out.square = square_of(out);
     return out;
 }
 
 /// How much the field changes, squared, where it is seen.
 double cost_of(const Blob& a, const Blob& b) {
     const Blob m = joined(a, b);
-    const double field = overlap(a, a) + overlap(b, b) + overlap(m, m) +
-                         2 * (overlap(a, b) - overlap(a, m) - overlap(b, m));
+    const double field =
+        a.square + b.square + m.square + 2 * (overlap(a, b) - overlap(a, m) - overlap(b, m));
     const Vec3d apart = a.color - b.color;
     const double cost =
         m.seen * (std::max(field, 0.0) + 4e-6 * std::numbers::pi * dot(apart, apart));
@@ -122,32 +146,132 @@ struct Pair {
     }
 };
 
-/// Every row with its cheapest partners among the nearest, cheapest pairs first.
-std::vector<Pair> pairs_of(const std::vector<Blob>& blobs) {
-    std::vector<Vec3d> places;
-    places.reserve(blobs.size());
-    for (const Blob& blob : blobs) places.push_back(blob.mean);
-    const PointTree<double> tree(places);
-    constexpr std::size_t kKept = 3;
-    std::vector<Pair> found(blobs.size() * kKept, {std::numeric_limits<double>::infinity(), 0, 0});
-    parallel_for(blobs.size(), 256, [&](std::size_t i) {
-        std::uint32_t rows[kPartners + 1];
-        double distances[kPartners + 1];
-        const std::size_t n = tree.nearest(places[i], kPartners + 1, rows, distances);
-        std::vector<Pair> own;
-        for (std::size_t k = 0; k < n; ++k) {
-            if (rows[k] == i) continue;
-            const auto row = static_cast<std::uint32_t>(i);
-            const std::uint32_t a = std::min(row, rows[k]), b = std::max(row, rows[k]);
-            own.push_back({cost_of(blobs[a], blobs[b]), a, b});
+/// Rows that merge while each keeps the neighbours that it began with, and inherits those of the
+/// rows that it takes in.
+class Merging {
+  public:
+    Merging(GaussianModel& model, std::vector<Blob>& blobs)
+        : model_(model),
+          blobs_(blobs),
+          left_(blobs.size()),
+          into_(left_),
+          best_(left_),
+          looks_(left_, 1),
+          neighbours_(left_ * kPartners) {
+        std::iota(into_.begin(), into_.end(), 0);
+        std::vector<Vec3d> places;
+        places.reserve(left_);
+        for (const Blob& blob : blobs) places.push_back(blob.mean);
+        const PointTree<double> tree(places);
+        parallel_for(left_, 256, [&](std::size_t i) {
+            std::uint32_t rows[kPartners + 1];
+            double distances[kPartners + 1];
+            const std::size_t n = tree.nearest(places[i], kPartners + 1, rows, distances);
+            std::remove(rows, rows + n, i);
+            const auto own = neighbours_of(i);
+            std::fill(own.begin(), own.end(), i);
+            std::copy_n(rows, std::min(n - 1, kPartners), own.begin());
+        });
+    }
+    std::size_t left() const { return left_; }
+
+    /// Merges the cheapest pairs, each row once, `most` at most. How many.
+    std::size_t merge(std::size_t most) {
+        parallel_for(best_.size(), 256, [&](std::size_t i) {
+            if (looks_[i]) look(i);
+        });
+        std::vector<Pair> pairs;
+        for (const Pair& pair : best_)
+            if (pair.a != pair.b) pairs.push_back(pair);
+        if (const std::size_t enough = 3 * most; pairs.size() > enough) {
+            std::nth_element(pairs.begin(), pairs.begin() + static_cast<std::ptrdiff_t>(enough),
+                             pairs.end());
+            pairs.resize(enough);
         }
-        std::sort(own.begin(), own.end());
-        std::copy_n(own.begin(), std::min(kKept, own.size()),
-                    found.begin() + static_cast<std::ptrdiff_t>(i * kKept));
-    });
-    std::sort(found.begin(), found.end());
-    return found;
-}
+        std::sort(pairs.begin(), pairs.end());
+        std::vector<Pair> merged;
+        for (const Pair& pair : pairs) {
+            if (merged.size() == most) break;
+            if (looks_[pair.a] || looks_[pair.b]) continue;
+            looks_[pair.a] = looks_[pair.b] = 1;
+            merged.push_back(pair);
+        }
+        parallel_for(merged.size(), 64, [&](std::size_t k) { join(merged[k]); });
+        parallel_for(merged.size(), 64, [&](std::size_t k) { inherit(merged[k]); });
+        for (const Pair& pair : merged) best_[pair.b] = {};
+        for (std::size_t i = 0; i < best_.size(); ++i)  // whose partner is another one now
+            if (const Pair& p = best_[i]; p.a != p.b && (looks_[p.a] || looks_[p.b])) looks_[i] = 1;
+        for (const Pair& pair : merged) looks_[pair.b] = 0;
+        left_ -= merged.size();
+        return merged.size();
+    }
+    /// The rows that are left, without those that went into others.
+    void finish() {
+        std::vector<std::uint32_t> rows;
+        std::vector<Blob> blobs;
+        for (std::size_t i = 0; i < into_.size(); ++i) {
+            if (into_[i] != i) continue;
+            rows.push_back(static_cast<std::uint32_t>(i));
+            blobs.push_back(blobs_[i]);
+        }
+        model_ = gathered(model_, rows);
+        blobs_ = std::move(blobs);
+    }
+
+  private:
+    std::span<std::uint32_t> neighbours_of(std::size_t i) {
+        return std::span(neighbours_).subspan(i * kPartners, kPartners);
+    }
+    /// The row that `i` is part of.
+    std::uint32_t whole(std::uint32_t i) const {
+        while (into_[i] != i) i = into_[i];
+        return i;
+    }
+    /// Finds the cheapest partner of row `i` again.
+    void look(std::size_t i) {
+        const auto row = static_cast<std::uint32_t>(i);
+        looks_[i] = 0;
+        best_[i] = {};
+        for (std::uint32_t& neighbour : neighbours_of(i)) {
+            neighbour = whole(neighbour);
+            if (neighbour == row) continue;
+            const std::uint32_t a = std::min(row, neighbour), b = std::max(row, neighbour);
+            const Pair pair{cost_of(blobs_[a], blobs_[b]), a, b};
+            if (best_[i].a == best_[i].b || pair < best_[i]) best_[i] = pair;
+        }
+    }
+    void join(const Pair& pair) {
+        blobs_[pair.a] = joined(blobs_[pair.a], blobs_[pair.b]);
+        merge_rows(model_, pair.a, pair.b, model_, pair.a);
+        into_[pair.b] = pair.a;
+    }
+    /// Of both rows' neighbours, those nearest to what they have become.
+    void inherit(const Pair& pair) {
+        const auto [cost, a, b] = pair;
+        std::array<std::pair<double, std::uint32_t>, 2 * kPartners> found;
+        std::size_t n = 0;
+        for (const std::uint32_t row : {a, b})
+            for (const std::uint32_t neighbour : neighbours_of(row)) {
+                if (neighbour == a || neighbour == b) continue;
+                const Vec3d apart = blobs_[neighbour].mean - blobs_[a].mean;
+                found[n++] = {dot(apart, apart), neighbour};
+            }
+        std::sort(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n));
+        const auto end = std::unique(found.begin(), found.begin() + static_cast<std::ptrdiff_t>(n));
+        n = std::min(static_cast<std::size_t>(end - found.begin()), kPartners);
+        const auto own = neighbours_of(a);
+        std::fill(own.begin(), own.end(), a);
+        for (std::size_t k = 0; k < n; ++k) own[k] = found[k].second;
+    }
+
+    GaussianModel& model_;
+    std::vector<Blob>& blobs_;
+    std::size_t left_;
+    std::vector<std::uint32_t> into_;  ///< the row that a row went into; itself while it is left
+    std::vector<Pair> best_;           ///< a row and its cheapest partner; none: a = b
+    std::vector<std::uint8_t> looks_;  ///< has to find its cheapest partner again
+    std::vector<std::uint32_t> neighbours_;
+};
 
 std::vector<std::uint32_t> worth_keeping(const GaussianModel& model,
                                          std::span<const double> weights) {
@@ -193,29 +317,17 @@ Result<GaussianModel> merged_to(const GaussianModel& model, std::span<const doub
                  [&](std::size_t i) { blobs[i] = blob_of(out, i, weights[rows[i]]); });
     const std::size_t first = out.count;
     while (out.count > n) {
-        if (progress && !progress("merge", first - out.count, first - n))
-            return fail(ErrorKind::cancelled, "", "merging was stopped");
-        const std::size_t most = std::min(out.count - n, std::max(kLeastInAWave, out.count / 16));
-        std::vector<std::uint8_t> gone(out.count), taken(out.count);
-        std::size_t merged = 0;
-        for (const Pair& pair : pairs_of(blobs)) {
-            if (merged == most || pair.a == pair.b) break;
-            if (taken[pair.a] || taken[pair.b]) continue;
-            taken[pair.a] = taken[pair.b] = gone[pair.b] = 1;
-            blobs[pair.a] = joined(blobs[pair.a], blobs[pair.b]);
-            merge_rows(out, pair.a, pair.b, out, pair.a);
-            ++merged;
+        const std::size_t before = out.count, least = std::max(n, before / kShrink);
+        Merging merging(out, blobs);
+        while (merging.left() > least) {
+            const std::size_t left = merging.left();
+            if (progress && !progress("merge", first - left, first - n))
+                return fail(ErrorKind::cancelled, "", "merging was stopped");
+            if (merging.merge(std::min(left - least, std::max(kLeastInAWave, left / 16))) == 0)
+                break;
         }
-        if (merged == 0) break;  // one row is left
-        std::vector<std::uint32_t> left;
-        std::vector<Blob> next;
-        for (std::size_t i = 0; i < out.count; ++i) {
-            if (gone[i]) continue;
-            left.push_back(static_cast<std::uint32_t>(i));
-            next.push_back(blobs[i]);
-        }
-        out = gathered(out, left);
-        blobs = std::move(next);
+        merging.finish();
+        if (out.count == before) break;  // one row is left
     }
     return out;
 }
