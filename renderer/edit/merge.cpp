@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/try.h"
 #include "renderer/edit/row_change.h"
 #include "renderer/math/scalar.h"
 #include "renderer/math/sh.h"
@@ -328,6 +329,18 @@ Result<GaussianModel> merged_to(const GaussianModel& model, std::span<const doub
         }
         merging.finish();
         if (out.count == before) break;  // one row is left
+    }
+    return out;
+}
+
+Result<std::vector<GaussianModel>> levels_of(const GaussianModel& model, const Progress& progress) {
+    std::vector<GaussianModel> out = {model};
+    while (out.back().count > kCoarsestLevel) {
+        const GaussianModel& finer = out.back();
+        std::vector<double> mass(finer.count);
+        parallel_for(mass.size(), 256, [&](std::size_t i) { mass[i] = blob_of(finer, i, 0).mass; });
+        GS_TRY(GaussianModel next, merged_to(finer, mass, finer.count / kShrink, progress));
+        out.push_back(std::move(next));
     }
     return out;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "base/expected.h"
 #include "base/progress.h"
@@ -26,5 +27,11 @@ void merge_rows(const GaussianModel& model, std::size_t a, std::size_t b, Gaussi
 /// of threads. Errors: cancelled.
 Result<GaussianModel> merged_to(const GaussianModel& model, std::span<const double> weights,
                                 std::size_t n, const Progress& progress = {});
+
+/// The scene at fewer and fewer Gaussians: [0] is the model itself, each other one a third of the
+/// one before it, all seen alike, down to kCoarsestLevel or less. Errors: cancelled.
+inline constexpr std::size_t kCoarsestLevel = 20'000;
+Result<std::vector<GaussianModel>> levels_of(const GaussianModel& model,
+                                             const Progress& progress = {});
 
 }  // namespace gs

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/parallel.h"
 #include "renderer/edit/merge.h"
 #include "renderer/math/scalar.h"
 #include "renderer/raster/blend_weights.h"
@@ -119,6 +120,32 @@ TEST(Simplify, MergingBeatsLeavingOutAndColoursBringItNearer) {
     GaussianModel same = model;
     ASSERT_TRUE(fit_colors(*rasterizer, model, same, cameras, 2));
     EXPECT_LT(squares(*rasterizer, model, same, cameras), 1e-6);
+}
+
+TEST(Simplify, LevelsAreThirdsAndTheSameForEveryNumberOfThreads) {
+    const GaussianModel model = random_model({.count = 70'000, .sh_degree = 0, .extent = 20});
+    const auto levels = levels_of(model);
+    ASSERT_TRUE(levels);
+    ASSERT_EQ(levels->size(), 3u);
+    EXPECT_EQ((*levels)[0].count, 70'000u);
+    EXPECT_EQ((*levels)[1].count, 23'333u);
+    EXPECT_EQ((*levels)[2].count, 7'777u);
+    const int before = set_thread_count(1);
+    const auto again = levels_of(model);
+    set_thread_count(before);
+    ASSERT_TRUE(again);
+    for (int p = 0; p < model.planes(); ++p)
+        for (std::size_t i = 0; i < 7'777; ++i)
+            ASSERT_EQ((*levels)[2].at(p, i), (*again)[2].at(p, i));
+    EXPECT_EQ(levels_of(GaussianModel(0, 0))->size(), 1u);
+}
+
+TEST(Simplify, RowsAtOnePlaceMerge) {
+    GaussianModel model = random_model({.count = 100, .sh_degree = 0, .seed = 6});
+    for (int p = 0; p < model.planes(); ++p)
+        for (std::size_t i = 1; i < 100; ++i) model.at(p, i) = model.at(p, 0);
+    const std::vector<double> weights(100, 1.0);
+    for (const std::size_t n : {50, 10, 1}) EXPECT_EQ(merged_to(model, weights, n)->count, n);
 }
 
 TEST(Simplify, PoisonAndWhatNobodySeesGoFirst) {

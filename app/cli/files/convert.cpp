@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/backend/write_scene.h"
 #include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/files/convert_layout.h"
@@ -38,7 +39,7 @@ void add_options(CLI::App& app, ConvertArguments& a) {
     app.add_option(
            "OUT", a.output,
            "file to write; its extension chooses the format: .ply .compressed.ply .splat .spz .sog "
-           "meta.json .glb .gltf .csv")
+           "meta.json lod-meta.json .glb .gltf .csv .html")
         ->required();
     add_value(app, "--lod N", a.lod, whole_from(0, 63), "level of a streamed set, 0 = finest [0]");
     add_value(app, "--spz-version N", a.spz_version, whole_from(3, 4), "3 (gzip) or 4 (zstd) [4]");
@@ -80,10 +81,10 @@ Result<std::optional<NewFolders>> prepare(const ConvertArguments& a) {
     if (a.simplify.to.empty() && !a.simplify.views.empty())
         return fail(ErrorKind::usage, "", "--simplify-from without --simplify",
                     "say how many Gaussians to keep, for example --simplify 50%");
-    // A SOG as a folder is given by the meta.json in it.
+    // A SOG as a folder is given by the meta.json in it, a set of levels by its lod-meta.json.
     const fs::path output(a.output);
     std::optional<NewFolders> made;
-    if (output.filename() == "meta.json" && output.has_parent_path()) {
+    if ((output.filename() == "meta.json" || is_level_set(output)) && output.has_parent_path()) {
         GS_TRY(made, prepare_output_folder(output.parent_path()));
     }
     GS_TRY_VOID(prepare_output_file(output));
@@ -123,7 +124,7 @@ Result<int> run(const ConvertArguments& a, const CommonArguments& common) {
     const GaussianModel& result = simple ? simple->model : scene.model;
     ProgressLine line("write");
     const SplatWriteOptions options{a.spz_version, scene.trained, told_by(line)};
-    const auto written = write_splats(a.output, result, options);
+    const auto written = write_scene(a.output, result, options);
     line.finish();
     if (!written) return tl::unexpected(written.error());
     const std::uint64_t bytes = splat_bytes(a.output);
@@ -158,6 +159,8 @@ Subcommand convert_command() {
         "convert", "convert between splat formats",
         "  gausscope convert in.ply out.spz\n"
         "  gausscope convert in.ply out.sog --verify captures/fox\n"
+        "  gausscope convert scene.ply levels/lod-meta.json\n"
+        "  gausscope convert scene.ply scene.html\n"
         "  gausscope convert scene/lod-meta.json out.ply --lod 2\n"
         "  gausscope convert in.ply part.ply --crop -1,-1,-1,1,1,1\n"
         "  gausscope convert out/ for-sibr/ --layout inria\n"

@@ -1,5 +1,6 @@
 #include "app/session/parts/exporter.h"
 
+#include "app/backend/write_scene.h"
 #include "app/session/parts/lapse_state.h"
 #include "base/format.h"
 #include "base/record/scope.h"
@@ -40,7 +41,7 @@ void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::stri
                 return progress("writing " + path, done, total);
             };
             options.trained = trained;
-            return write_splats(path, *model, options);
+            return write_scene(path, *model, options);
         },
         [this, path, model, command, whole, trained](SplatNotes notes) {
             if (whole && ctx_.scene && ctx_.scene->model == model) {

@@ -56,4 +56,8 @@ bool recognises_splat_csv(FirstBytes first_bytes, const fs::path& path);
 Result<SplatNotes> write_splat_csv(const fs::path& path, const GaussianModel& model,
                                    const SplatWriteOptions& options);
 
+/// A page that draws the scene in a browser (WebGL 2), with everything in it.
+Result<SplatNotes> write_splat_html(const fs::path& path, const GaussianModel& model,
+                                    const SplatWriteOptions& options);
+
 }  // namespace gs

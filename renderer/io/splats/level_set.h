@@ -49,6 +49,15 @@ Result<LevelSet> read_level_set(const fs::path& lod_meta);
 Result<SplatFile> read_level_file(const LevelSet& set, const std::string& name,
                                   const Progress& progress);
 
+/// Writes a set: levels[0] is the finest, all of one SH degree. The finest is cut into regions of
+/// at most 64 Ki Gaussians, along their longest side at the median; the others follow the same
+/// cuts. Regions of a level share SOG folders "LEVEL_NUMBER" beside `lod_meta`, of some 512 Ki
+/// Gaussians. `lod_meta` comes last: a set whose writing was interrupted is not there. Notes are of
+/// what was lost, and of folders that stay from a set that was there before. Errors: usage (no
+/// Gaussian), unwritable, cancelled.
+Result<SplatNotes> write_level_set(const fs::path& lod_meta, std::span<const GaussianModel> levels,
+                                   const SplatWriteOptions& options);
+
 /// Rows of one model into another one; of harmonics that `from` has not, zeros.
 void copy_rows(const GaussianModel& from, std::size_t offset, std::size_t count, GaussianModel& to,
                std::size_t at);

@@ -66,7 +66,7 @@ Result<std::vector<std::byte>> first_bytes_of(const fs::path& path) {
 }  // namespace
 
 std::span<const SplatFormat> splat_formats() {
-    static const std::array<SplatFormat, 9> formats = {{
+    static const std::array<SplatFormat, 10> formats = {{
         {"compressed-ply",
          "PlayCanvas compressed PLY",
          {".compressed.ply"},
@@ -113,6 +113,7 @@ std::span<const SplatFormat> splat_formats() {
          write_splat_gltf,
          false,
          true},
+        {"html", "web page that shows the scene", {".html"}, nullptr, nullptr, write_splat_html},
         {"splat",
          "antimatter15 .splat",
          {".splat"},

@@ -8,7 +8,7 @@
 #include "renderer/io/images/webp.h"
 #include "renderer/io/splats/codebook.h"
 #include "renderer/io/splats/formats.h"
-#include "renderer/io/splats/rows.h"
+#include "renderer/io/splats/sog.h"
 #include "renderer/io/splats/sog_meta.h"
 #include "renderer/io/splats/values.h"
 #include "renderer/scene/origin.h"
@@ -24,7 +24,6 @@ constexpr std::size_t kWork = 1000, kPaletteWork = 600, kImagesWork = 400;
 struct NamedImage {
     std::string name;
     WebpImage image;
-    std::vector<std::byte> packed;
 };
 
 // Images of as many pixels as Gaussians, as square as can be, sides multiples of four.
@@ -46,7 +45,7 @@ class SogEncoder {
     SogEncoder(const GaussianModel& model, const SplatRows& rows) : model_(model), rows_(rows) {}
 
     OrderedJson meta{{"version", 2}, {"asset", {{"generator", "gausscope"}}}};
-    std::vector<NamedImage> images;
+    std::vector<SogFiles::Image> packed;
     Tally clamped_scales;
 
     Result<void> run(const TrainedThrough& trained, Meter& meter) {
@@ -70,7 +69,7 @@ class SogEncoder {
                      [&](std::size_t r) { value(rows_[r], image.rgba.data() + 4 * r); });
     }
     void add(std::string name, WebpImage image) {
-        images.push_back({std::move(name), std::move(image), {}});
+        images_.push_back({std::move(name), std::move(image)});
     }
 
     void positions() {
@@ -198,67 +197,60 @@ class SogEncoder {
     }
     Result<void> pack(Meter& meter) {
         std::size_t pixels = 0;
-        for (const NamedImage& named : images) pixels += named.image.pixels();
+        for (const NamedImage& named : images_) pixels += named.image.pixels();
+        packed.resize(images_.size());
         FirstError error;
-        parallel_for(images.size(), 1, [&](std::size_t i) {
+        parallel_for(images_.size(), 1, [&](std::size_t i) {
             if (error.failed()) return;
             double told = 0;
-            auto packed = encode_webp(images[i].image, [&](std::size_t n) {
+            auto bytes = encode_webp(images_[i].image, [&](std::size_t n) {
                 const double before = told;
                 told += static_cast<double>(n * kImagesWork) / static_cast<double>(pixels);
                 meter.add(static_cast<std::size_t>(told) - static_cast<std::size_t>(before));
                 return !meter.cancelled();
             });
-            if (!packed) return error.set(packed.error());
-            images[i].packed = std::move(*packed);
-            images[i].image = {};
+            if (!bytes) return error.set(bytes.error());
+            packed[i] = {std::move(images_[i].name), std::move(*bytes)};
+            images_[i].image = {};
         });
         return error.result();
     }
 
     const GaussianModel& model_;
     const SplatRows& rows_;
+    std::vector<NamedImage> images_;
 };
 
-Result<void> write_bundle(const fs::path& path, const SogEncoder& sog,
-                          std::span<const std::byte> meta) {
+Result<void> write_bundle(const fs::path& path, const SogFiles& sog) {
     GS_TRY(auto file, AtomicFile::create(path));
     ZipWriter zip(file);
-    auto done = zip.add("meta.json", meta);
-    for (const NamedImage& image : sog.images)
-        if (done) done = zip.add(image.name, image.packed);
+    auto done = zip.add("meta.json", std::as_bytes(std::span(sog.meta)));
+    for (const SogFiles::Image& image : sog.images)
+        if (done) done = zip.add(image.name, image.bytes);
     if (done) done = zip.finish();
     if (done) done = file.commit();
     return done;
 }
 
 // The images first: a meta.json is never there without them.
-Result<void> write_folder(const fs::path& path, const SogEncoder& sog,
-                          std::span<const std::byte> meta) {
+Result<void> write_folder(const fs::path& path, const SogFiles& sog) {
     FileGroup files;
-    for (const NamedImage& image : sog.images)
-        GS_TRY_VOID(files.add(path.parent_path() / image.name, image.packed));
-    GS_TRY_VOID(files.add(path, meta));
+    for (const SogFiles::Image& image : sog.images)
+        GS_TRY_VOID(files.add(path.parent_path() / image.name, image.bytes));
+    GS_TRY_VOID(files.add(path, sog.meta));
     return files.commit();
 }
 
 }  // namespace
 
-Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
-                             const SplatWriteOptions& options) {
-    SplatNotes notes;
-    SplatRows rows = drawable_rows(model, notes);
+Result<SogFiles> encode_sog(const fs::path& path, const GaussianModel& model, const SplatRows& rows,
+                            const SplatWriteOptions& options, SplatNotes& notes) {
     if (rows.size() > kSogLongestSide * (kSogLongestSide - 3))
         return fail(ErrorKind::unsupported, path.string(),
                     "has more Gaussians than a WebP image has pixels");
-    sort_along_curve(model, rows);
     SogEncoder sog(model, rows);
     GS_TRY_VOID(run_metered(options.progress, kWork,
                             [&](Meter& meter) { return sog.run(options.trained, meter); }));
-    const std::string meta = json_text(sog.meta);
-    const auto bytes = std::as_bytes(std::span(meta));
-    GS_TRY_VOID(path.filename() == "meta.json" ? write_folder(path, sog, bytes)
-                                               : write_bundle(path, sog, bytes));
     if (sog.clamped_scales.count() > 0)
         notes.push_back(fmt::format("{} sizes are clamped to e^-30..e^30",
                                     grouped(sog.clamped_scales.count())));
@@ -266,6 +258,20 @@ Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
         notes.push_back(fmt::format("spherical harmonics are a palette of {} for {} Gaussians",
                                     grouped(sog.meta["shN"]["count"].get<std::size_t>()),
                                     grouped(rows.size())));
+    return SogFiles{json_text(sog.meta), std::move(sog.packed)};
+}
+
+Result<void> write_sog_files(const fs::path& path, const SogFiles& sog) {
+    return path.filename() == "meta.json" ? write_folder(path, sog) : write_bundle(path, sog);
+}
+
+Result<SplatNotes> write_sog(const fs::path& path, const GaussianModel& model,
+                             const SplatWriteOptions& options) {
+    SplatNotes notes;
+    SplatRows rows = drawable_rows(model, notes);
+    sort_along_curve(model, rows);
+    GS_TRY(const SogFiles sog, encode_sog(path, model, rows, options, notes));
+    GS_TRY_VOID(write_sog_files(path, sog));
     notes.emplace_back(
         "position is 16 bits of its logarithm, size and colour one of 256 values, rotation and "
         "opacity bytes; Gaussians are ordered along a space-filling curve");

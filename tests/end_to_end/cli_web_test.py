@@ -1,0 +1,217 @@
+"""Scenes for the web: sets of levels, and a page that draws the scene in a browser."""
+import base64
+import json
+import math
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+import time
+import unittest
+import zlib
+
+from cli_support import PATIENCE_S, Case
+
+WIDTH, HEIGHT = 320, 240
+
+
+class Levels(Case):
+    def setUp(self):
+        super().setUp()
+        self.scene = self.shared / "scene.ply"
+        if not self.scene.exists():
+            capture, run = self.folder / "many", self.folder / "run"
+            self.expect(0, "sample", capture, "--views", 4, "--width", 96, "--height", 72, "--points", 30000)
+            self.expect(0, "train", capture, "-o", run, "--steps", 1, "--sh-degree", 0)
+            shutil.copy(run / "point_cloud.ply", self.scene)
+
+    def test_a_scene_becomes_levels_that_are_read_again(self):
+        meta = self.folder / "new" / "set" / "lod-meta.json"
+        out = self.expect(0, "convert", self.scene, meta, "--json").json
+        count = out["gaussians"]
+        self.assertGreater(count, 20000)
+        set_ = json.loads(meta.read_text())
+        self.assertEqual((set_["lodLevels"], set_["counts"], set_["count"]), (2, [count, count // 3], count + count // 3))
+        self.assertEqual(set_["filenames"], ["0_0/meta.json", "1_0/meta.json"])
+        self.assertEqual(out["bytes"], sum(f.stat().st_size for f in meta.parent.rglob("*") if f.is_file()))
+        self.assertIn(f"level 0 of 2, {count} Gaussians", self.expect(0, "info", meta.parent).out)
+        coarse = self.expect(0, "convert", meta.parent, self.folder / "coarse.ply", "--lod", 1, "--json").json
+        self.assertEqual(coarse["gaussians"], count // 3)
+        self.expect(2, "convert", meta, self.folder / "none.ply", "--lod", 2, says="1 the coarsest")
+
+    def test_the_second_time_writes_the_same(self):
+        meta = self.folder / "set" / "lod-meta.json"
+        self.expect(0, "convert", self.scene, meta)
+        before = {f: f.read_bytes() for f in meta.parent.rglob("*") if f.is_file()}
+        again = self.expect(0, "convert", self.scene, meta)
+        self.assertNotIn("stays", again.out)
+        self.assertEqual(before, {f: f.read_bytes() for f in meta.parent.rglob("*") if f.is_file()})
+
+    def test_splat_transform_reads_them(self):
+        tool = pathlib.Path(os.environ.get("SPLAT_TRANSFORM", "/nowhere")) / "node_modules/@playcanvas/splat-transform/bin/cli.mjs"
+        if not tool.exists() or shutil.which("node") is None:
+            self.skipTest("SPLAT_TRANSFORM does not name a folder with the npm package, or node is not installed")
+        meta, ours, theirs = (self.folder / name for name in ("set/lod-meta.json", "ours.csv", "theirs.csv"))
+        self.expect(0, "convert", self.scene, meta)
+        for level in (0, 1):
+            self.expect(0, "convert", meta, ours, "--lod", level)
+            file = meta.parent / f"{level}_0" / "meta.json"
+            subprocess.run(["node", tool, "-w", file, theirs], check=True, capture_output=True)
+            self.assertEqual(len(ours.read_text().splitlines()), len(theirs.read_text().splitlines()))
+
+
+class Browser:
+    """Chromium, spoken to through its pipes 3 and 4 in the DevTools protocol: JSON that ends in a zero byte."""
+
+    def __init__(self, program, folder):
+        command_out, self.commands = os.pipe()
+        self.answers, answers_in = os.pipe()
+        # Through a shell, so that no pipe of the parent's own has to lie at 3 or 4.
+        self.process = subprocess.Popen(
+            ["sh", "-c", f'exec "$@" 3<&{command_out} 4>&{answers_in}', "sh", program, "--headless=new", "--no-sandbox", "--no-first-run",
+             "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--remote-debugging-pipe", f"--user-data-dir={folder}", "about:blank"],
+            pass_fds=(command_out, answers_in), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.close(command_out)
+        os.close(answers_in)
+        self.number, self.rest, self.page = 0, b"", {}
+
+    def call(self, method, **parameters):
+        self.number += 1
+        os.write(self.commands, json.dumps({"id": self.number, "method": method, "params": parameters, **self.page}).encode() + b"\0")
+        while True:
+            message, end, after = self.rest.partition(b"\0")
+            if not end:
+                more = os.read(self.answers, 1 << 20)
+                assert more, "the browser ended"
+                self.rest += more
+                continue
+            self.rest, answer = after, json.loads(message)
+            if answer.get("id") == self.number:
+                assert "error" not in answer, answer
+                return answer["result"]
+
+    def open(self, url):
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
+        self.page = {"sessionId": self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
+        self.call("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=1, mobile=False)
+        self.call("Page.navigate", url=url)
+
+    def value(self, script):
+        return self.call("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
+
+    def drawn(self):
+        """The Gaussians that it has sorted and drawn, once there are some and two frames have passed."""
+        end = time.monotonic() + PATIENCE_S
+        while not self.value("document.body.dataset.drawn"):
+            assert time.monotonic() < end, self.value("document.getElementById('text').textContent")
+            time.sleep(0.1)
+        self.call("Runtime.evaluate", awaitPromise=True,
+                  expression="new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        return int(self.value("document.body.dataset.drawn"))
+
+    def picture(self):
+        return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.commands)
+        os.close(self.answers)
+
+
+def colors(png):
+    """The red, green and blue bytes of a PNG of 8-bit RGB or RGBA."""
+    at, packed = 8, b""
+    while at < len(png):
+        (size,), kind = struct.unpack_from(">I", png, at), png[at + 4:at + 8]
+        body = png[at + 8:at + 8 + size]
+        if kind == b"IHDR":
+            width, height, _, color = struct.unpack_from(">IIBB", body)
+        packed += body if kind == b"IDAT" else b""
+        at += 12 + size
+    step, raw = {2: 3, 6: 4}[color], zlib.decompress(packed)
+    above, out = bytes(width * step), bytearray()
+    for y in range(height):
+        line = bytearray(raw[y * (width * step + 1):(y + 1) * (width * step + 1)])
+        kind, line = line[0], line[1:]
+        for i in range(len(line)):
+            left, up, corner = (line[i - step], above[i], above[i - step]) if i >= step else (0, above[i], 0)
+            if kind == 4:
+                guess = left + up - corner
+                kinds = [(abs(guess - value), order, value) for order, value in enumerate((left, up, corner))]
+                add = min(kinds)[2]
+            else:
+                add = (0, left, up, (left + up) // 2)[kind]
+            line[i] = (line[i] + add) & 255
+        above = line
+        out += bytes(line[i] for i in range(len(line)) if i % step < 3)
+    return out
+
+
+def decibels(a, b):
+    square = sum((x - y) ** 2 for x, y in zip(a, b, strict=True)) / len(a)
+    return 10 * math.log10(255 ** 2 / max(square, 1e-9))
+
+
+class Page(Case):
+    def setUp(self):
+        super().setUp()
+        run, self.page, self.sog = self.folder / "run", self.folder / "a <script> b.html", self.folder / "same.sog"
+        self.expect(0, "train", self.capture, "-o", run, "--steps", 40)
+        self.expect(0, "convert", run, self.page)
+        self.expect(0, "convert", run, self.sog)
+
+    def scene(self):
+        found = re.search(r'<script id="scene" type="application/json">(.*?)</script>', self.page.read_text(), re.S)
+        return json.loads(found.group(1))
+
+    def test_holds_the_scene_and_asks_for_nothing_else(self):
+        scene = self.scene()
+        self.assertEqual(scene["scene"]["title"], "a <script> b")
+        named = [name for part in ("means", "scales", "quats", "sh0", "shN") for name in scene["meta"].get(part, {"files": []})["files"]]
+        self.assertEqual(sorted(scene["scene"]["images"]), sorted(named))
+        self.assertEqual(base64.b64decode(scene["scene"]["images"][named[0]])[8:12], b"WEBP")
+        text = self.page.read_text()
+        for reference in ("http://", "https://", "src=", "@import"):
+            self.assertNotIn(reference, text)
+        self.expect(2, "info", self.page)
+
+    def test_draws_what_we_draw(self):
+        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        if program is None:
+            self.skipTest("no Chromium is installed to draw the page with")
+        view = self.scene()["scene"]["view"]
+        away = [0, math.sin(view["pitch"]), math.cos(view["pitch"])]
+        camera = {"name": "page", "width": WIDTH, "height": HEIGHT, "fov_y": math.degrees(view["fov_y"]), "target": view["center"],
+                  "position": [c - view["distance"] * a for c, a in zip(view["center"], away)], "up": [0, -1, 0]}
+        (self.folder / "cameras.json").write_text(json.dumps([camera]))
+        self.expect(0, "render", self.sog, "--cameras", self.folder / "cameras.json", "-o", self.folder / "ours")
+        ours = colors((self.folder / "ours/page.png").read_bytes())
+        browser = Browser(program, self.folder / "profile")
+        try:
+            browser.open(self.page.as_uri())
+            self.assertEqual(browser.drawn(), self.scene()["meta"]["count"])
+            browser.value("text.remove()")
+            self.assertGreater(sum(ours) / len(ours), 2, "there is something to see")
+            self.assertGreater(decibels(ours, colors(browser.picture())), 42)
+            # From another side it is another picture, and R goes back.
+            browser.value("location.hash = '#1.5,0.2,3,0,0,0'")
+            browser.value("location.reload()")
+            time.sleep(0.5)
+            browser.drawn()
+            browser.value("text.remove()")
+            other = colors(browser.picture())
+            self.assertLess(decibels(ours, other), 35)
+            for kind in ("keyDown", "keyUp"):
+                browser.call("Input.dispatchKeyEvent", type=kind, key="r", code="KeyR", text="r" if kind == "keyDown" else "")
+            time.sleep(0.5)
+            browser.drawn()
+            self.assertGreater(decibels(ours, colors(browser.picture())), 42)
+        finally:
+            browser.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

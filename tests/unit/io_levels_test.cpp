@@ -1,0 +1,104 @@
+// Sets of levels that we write: every Gaussian of every level once, in a region that covers it, in
+// files that readers of a set read.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "renderer/io/splats/level_set.h"
+#include "renderer/math/scalar.h"
+#include "tests/unit/io_splat_models.h"
+
+namespace gs::test {
+namespace {
+
+using ::testing::HasSubstr;
+constexpr std::size_t kFinest = 150'000, kCoarse = 50'000;
+
+const std::vector<GaussianModel>& two_levels() {
+    static const std::vector<GaussianModel> levels = [] {
+        std::vector<GaussianModel> out;
+        for (const std::size_t count : {kFinest, kCoarse})
+            out.push_back(random_model({.count = count, .sh_degree = 0, .extent = 20}));
+        // A Gaussian that nobody can draw is in no region.
+        out[0].at(kMeans, 17) = std::numeric_limits<float>::quiet_NaN();
+        return out;
+    }();
+    return levels;
+}
+
+TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
+    const TempFolder folder;
+    const fs::path path = folder / "lod-meta.json";
+    const auto notes = write_level_set(path, two_levels(), {});
+    ASSERT_TRUE(notes) << notes.error().text();
+    EXPECT_THAT(joined(*notes), HasSubstr("1 Gaussian"));
+    const auto set = read_level_set(path);
+    ASSERT_TRUE(set) << set.error().text();
+    EXPECT_EQ(set->levels, 2u);
+    EXPECT_EQ(set->gaussians(0), kFinest - 1);
+    EXPECT_EQ(set->gaussians(1), kCoarse);
+    EXPECT_EQ(set->regions.size(), 4u) << "64 Ki at most";
+    std::map<std::uint32_t, GaussianModel> files;
+    for (std::size_t i = 0; i < set->files.size(); ++i) {
+        auto file = read_level_file(*set, set->files[i], {});
+        ASSERT_TRUE(file) << file.error().text();
+        files.emplace(i, std::move(file->model));
+    }
+    std::map<std::uint32_t, std::size_t> used;
+    for (const LevelRegion& region : set->regions) {
+        ASSERT_TRUE(region.bounded);
+        ASSERT_EQ(region.pieces, 2u);
+        for (const LevelPiece& piece : set->pieces_of(region)) {
+            const GaussianModel& file = files.at(piece.file);
+            ASSERT_TRUE(check_piece(*set, piece, file));
+            EXPECT_EQ(piece.offset, used[piece.file]) << "one region after the other";
+            used[piece.file] += piece.count;
+            for (std::size_t i = piece.offset; i < piece.offset + piece.count; ++i) {
+                const Vec3f at = file.mean(i);  // a step of 16 bits is a thousandth
+                ASSERT_TRUE(at.x > region.lo.x - 0.01f && at.x < region.hi.x + 0.01f);
+                ASSERT_TRUE(at.y > region.lo.y - 0.01f && at.y < region.hi.y + 0.01f);
+                ASSERT_TRUE(at.z > region.lo.z - 0.01f && at.z < region.hi.z + 0.01f);
+            }
+        }
+    }
+    for (const auto& [file, model] : files) EXPECT_EQ(used[file], model.count);
+    const auto coarse = read_splats(path, {.lod = 1, .progress = {}});
+    ASSERT_TRUE(coarse) << coarse.error().text();
+    EXPECT_EQ(coarse->model.count, kCoarse);
+}
+
+TEST(LevelSets, ReplaceTheSetThatWasThere) {
+    const TempFolder folder;
+    const fs::path path = folder / "lod-meta.json";
+    ASSERT_TRUE(write_level_set(path, two_levels(), {}));
+    const auto notes = write_level_set(path, std::span(two_levels()).subspan(1), {});
+    ASSERT_TRUE(notes) << notes.error().text();
+    EXPECT_THAT(joined(*notes), HasSubstr("1_0/meta.json of the set that was there before"));
+    const auto set = read_level_set(path);
+    ASSERT_TRUE(set) << set.error().text();
+    EXPECT_EQ(set->levels, 1u);
+    EXPECT_EQ(set->gaussians(0), kCoarse);
+}
+
+TEST(LevelSets, AreNotThereUntilTheyAreWhole) {
+    const TempFolder folder;
+    const fs::path path = folder / "lod-meta.json";
+    ASSERT_TRUE(write_level_set(path, std::span(two_levels()).subspan(1), {}));
+    SplatWriteOptions stop;
+    stop.progress = [](std::string_view, std::size_t, std::size_t) { return false; };
+    const auto stopped = write_level_set(path, two_levels(), stop);
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().kind, ErrorKind::cancelled);
+    EXPECT_FALSE(fs::exists(path));
+    const auto none = write_level_set(path, std::vector{GaussianModel(0, 0)}, {});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().kind, ErrorKind::usage);
+    folder.write("file", "");
+    const auto nowhere = write_level_set(folder / "file" / "lod-meta.json", two_levels(), {});
+    ASSERT_FALSE(nowhere);
+    EXPECT_EQ(nowhere.error().kind, ErrorKind::unwritable);
+}
+
+}  // namespace
+}  // namespace gs::test
