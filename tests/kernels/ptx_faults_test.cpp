@@ -115,6 +115,11 @@ TEST(PtxFaults, RacesBetweenWarps) {
     EXPECT_THAT(run_body(kMine + zero + "bar.sync 0;\n" + add, 64).kinds(), IsEmpty());
     EXPECT_THAT(run_body(kMine + zero + add, 64).kinds(),
                 testing::Contains(FaultKind::shared_race));
+    // A barrier of the warp orders the store before the atomics of its own lanes alone.
+    EXPECT_THAT(run_body(kMine + zero + add).kinds(), testing::Contains(FaultKind::shared_race));
+    EXPECT_THAT(run_body(kMine + zero + "bar.warp.sync -1;\n" + add).kinds(), IsEmpty());
+    EXPECT_THAT(run_body(kMine + zero + "bar.warp.sync -1;\n" + add, 64).kinds(),
+                testing::Contains(FaultKind::shared_race));
 }
 
 TEST(PtxFaults, RacesBetweenLanes) {

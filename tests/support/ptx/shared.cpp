@@ -108,15 +108,21 @@ void SharedMemory::check_write(Warp& warp, int lane, Cell& cell, std::uint64_t a
     }
     if (cell.write_interval == interval_ && cell.writer != thread && changes) {
         const bool same_warp = cell.writer / kLanes == warp.index;
-        const bool both_atomic = kind == Access::atomic && cell.by_atomic;
+        const bool both_atomic =
+            kind == Access::atomic && (same_warp ? cell.lanes_atomic : cell.by_atomic);
         if (!both_atomic && (!same_warp || cell.write_stamp == warp.stamp)) {
             warp.fault(FaultKind::shared_race, lane,
                        fmt::format("writes {}, as thread {} did with no barrier between",
                                    name_of(program_, address), cell.writer));
         }
     }
-    // Atomic as long as all of this interval's writes were.
-    cell.by_atomic = kind == Access::atomic && (cell.write_interval != interval_ || cell.by_atomic);
+    // Atomic as long as all of this interval's writes were; for the warp's own lanes, all that no
+    // barrier of the warp orders before this one.
+    const bool first = cell.write_interval != interval_,
+               ordered =
+                   first || (cell.writer / kLanes == warp.index && cell.write_stamp != warp.stamp);
+    cell.by_atomic = kind == Access::atomic && (first || cell.by_atomic);
+    cell.lanes_atomic = kind == Access::atomic && (ordered || cell.lanes_atomic);
     cell.write_interval = interval_;
     cell.write_stamp = warp.stamp;
     cell.writer = thread;

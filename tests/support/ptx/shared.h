@@ -42,7 +42,7 @@ class SharedMemory {
         std::uint32_t write_stamp = 0, read_stamp = 0;  ///< of the warp (Warp::stamp)
         std::int16_t writer = 0;                        ///< thread
         std::int16_t reader = 0;  ///< thread; the lanes of warp w: kLanesOf - w; kWarps: several
-        bool by_atomic = false;
+        bool by_atomic = false, lanes_atomic = false;
     };
     static constexpr std::int16_t kWarps = -1, kLanesOf = -2;
 
