@@ -1,9 +1,10 @@
 // Sorting pairs by a digit of their keys, stably, in one pass over them: a block ranks its part of
 // the pairs in shared memory, learns from the blocks before it where its share of each digit
-// begins, and writes. How often each digit comes is known before: who makes the keys counts them
-// (digit_counts.cuh). How many pairs there are is known on the device alone, so nothing behind them
-// is sorted. Blocks wait only for blocks of lower tickets, which run or have ended, and what they
-// wait for is one word that says all: no other order of memory is asked for.
+// begins, and writes. The lanes of a warp find those of their digit in a word of shared memory,
+// into which each puts its bit. How often each digit comes is known before: who makes the keys
+// counts them (digit_counts.cuh). How many pairs there are is known on the device alone, so nothing
+// behind them is sorted. Blocks wait only for blocks of lower tickets, which run or have ended, and
+// what they wait for is one word that says all: no other order of memory is asked for.
 // A. Adinets, D. Merrill: Onesweep: A Faster Least Significant Digit Radix Sort for GPUs (2022).
 #pragma once
 
@@ -32,7 +33,7 @@ struct RadixParams {
 
 /// A block's word of a digit: its own sum, or the sum up to itself, above two bits that say of
 /// what. Sums are at most kMaxCapacity.
-inline constexpr std::uint32_t kOwnDigits = 1, kDigitsSoFar = 2;
+inline constexpr std::uint32_t kOwnDigits = 1, kDigitsSoFar = 2;  ///< digits_of_earlier() adds up
 
 GS_DEVICE void say_digits(std::uint32_t* word, std::uint32_t sum, std::uint32_t of_what) {
     atomicExch(word, sum << kSumShift | of_what);
@@ -46,21 +47,24 @@ GS_DEVICE std::uint32_t digits_of_earlier(std::uint32_t* chain, std::uint32_t bl
     std::uint32_t earlier = 0;
     for (std::uint32_t end = block; end > 0;) {
         // Before the first block everything is known to be nothing.
+        const std::size_t nearest = static_cast<std::size_t>(end - 1) * kDigits;
         std::uint32_t seen[kAtOnce];
         GS_UNROLL
         for (std::uint32_t i = 0; i < kAtOnce; ++i)
-            seen[i] = i < end ? look_at(&words[static_cast<std::size_t>(end - 1 - i) * kDigits])
-                              : kDigitsSoFar;
-        std::uint32_t known = 0;  // of these, from the nearest on
+            seen[i] = i < end ? look_at(&words[nearest - i * kDigits]) : kDigitsSoFar;
+        std::uint32_t known = 0, sum = 0;  // of these, from the nearest on
         bool more = true, whole = false;
         GS_UNROLL
         for (std::uint32_t i = 0; i < kAtOnce; ++i) {
             more = more && seen[i] != 0;
-            earlier += more ? seen[i] >> kSumShift : 0u;
-            known += more ? 1u : 0u;
-            whole = whole || (more && (seen[i] & kDigitsSoFar) != 0);
-            more = more && !whole;
+            if (more) {
+                sum += seen[i];
+                known += 1;
+                whole = (seen[i] & kDigitsSoFar) != 0;
+                more = !whole;
+            }
         }
+        earlier += (sum - known - (whole ? 1u : 0u)) >> kSumShift;  // without what says of what
         end = whole ? 0 : end - known;
     }
     return earlier;
@@ -74,63 +78,74 @@ void radix_pass(RadixParams<Key> p) {
     GS_SHARED(std::uint32_t, ticket, 1);
     GS_SHARED(std::uint32_t, own_sums, kRadixWarps);
     GS_SHARED(std::uint32_t, all_sums, kRadixWarps);
-    GS_SHARED(std::uint32_t, counts, kRadixWarps * kDigits);  // by warp; then where they begin
+    GS_SHARED(std::uint16_t, counts, kRadixWarps * kDigits);  // by warp; then where they begin
     GS_SHARED(std::uint32_t, places, kDigits);                // from the block's to everybody's
     GS_SHARED(Key, keys_by_digit, kSortedPart);
-    GS_SHARED(std::uint32_t, values_by_digit, kSortedPart);
+    GS_SHARED(std::uint32_t, values_by_digit, kSortedPart);  // before: lanes by warp and digit
     const std::uint32_t thread = threadIdx.x, n = *p.overflow != 0 ? 0 : *p.count;
     const std::uint32_t lane = static_cast<std::uint32_t>(lane_id()),
                         warp = static_cast<std::uint32_t>(warp_id());
     const auto digit_of = [&](Key key) {
         return static_cast<std::uint32_t>(key) >> p.shift & p.mask;
     };
-    for (std::uint32_t w = 0; w < kRadixWarps; ++w) counts[w * kDigits + thread] = 0;
+    for (std::uint32_t w = 0; w < kRadixWarps; ++w) {
+        counts[w * kDigits + thread] = 0;
+        values_by_digit[w * kDigits + thread] = 0;
+    }
     const std::uint32_t block = take_ticket(p.ticket, ticket), first = block * kSortedPart;
     if (first >= n) return;
-    const std::uint32_t here = min(n - first, kSortedPart), of_warp = warp * kItems * kWarp;
+    const std::uint32_t here = min(n - first, kSortedPart),
+                        own_first = warp * kItems * kWarp + lane;
     const std::uint32_t of_all = p.digits[thread];
 
     // What is behind the last pair has the highest digit: it stays behind, and nobody writes it.
     Key keys[kItems];
     std::uint32_t values[kItems];
+    const Key* const keys_in = p.keys_in + first + own_first;
+    const std::uint32_t* const values_in = p.values_in + first + own_first;
     GS_UNROLL
     for (std::uint32_t i = 0; i < kItems; ++i) {
-        const std::uint32_t at = of_warp + i * kWarp + lane;
-        keys[i] = at < here ? p.keys_in[first + at] : static_cast<Key>(~Key{0});
-        values[i] = at < here ? p.values_in[first + at] : 0;
+        const bool in = own_first + i * kWarp < here;
+        keys[i] = in ? keys_in[i * kWarp] : static_cast<Key>(~Key{0});
+        values[i] = in ? values_in[i * kWarp] : 0;
     }
-    std::uint32_t ranks[kItems];  // of the warp's pairs of this digit
+    // Of the warp's pairs of this digit those up to each, itself among them. Its last lane counts.
+    const unsigned up_to_this = (2u << lane) - 1u;
+    std::uint32_t ranks[kItems];
     GS_UNROLL
     for (std::uint32_t i = 0; i < kItems; ++i) {
-        const std::uint32_t digit = digit_of(keys[i]);
-        const unsigned peers = lanes_of_digit<kDigitBits>(digit);
-        const std::uint32_t before =
-            static_cast<std::uint32_t>(__popc(peers & ((1u << lane) - 1u)));
-        std::uint32_t& counted = counts[warp * kDigits + digit];
-        const std::uint32_t counted_before = counted;
+        const std::uint32_t of_digit = warp * kDigits + digit_of(keys[i]);
+        std::uint32_t& lanes = values_by_digit[of_digit];
+        std::uint16_t& counted = counts[of_digit];
+        atomicOr(&lanes, 1u << lane);
         __syncwarp();
-        if (before == 0) counted = counted_before + static_cast<std::uint32_t>(__popc(peers));
+        const unsigned peers = lanes;
+        ranks[i] = counted + static_cast<std::uint32_t>(__popc(peers & up_to_this));
         __syncwarp();
-        ranks[i] = counted_before + before;
+        if (peers <= up_to_this) {
+            counted = static_cast<std::uint16_t>(ranks[i]);
+            lanes = 0;
+        }
+        __syncwarp();
     }
     __syncthreads();
 
     std::uint32_t own = 0;
     for (std::uint32_t w = 0; w < kRadixWarps; ++w) {
         const std::uint32_t of = counts[w * kDigits + thread];
-        counts[w * kDigits + thread] = own;
+        counts[w * kDigits + thread] = static_cast<std::uint16_t>(own);
         own += of;
     }
     std::uint32_t& said = p.chain[static_cast<std::size_t>(block) * kDigits + thread];
     if (block > 0) say_digits(&said, own, kOwnDigits);
     const std::uint32_t begin = block_sum_before(own, own_sums).rank,
                         all_begin = block_sum_before(of_all, all_sums).rank;
-    for (std::uint32_t w = 0; w < kRadixWarps; ++w) counts[w * kDigits + thread] += begin;
+    for (std::uint32_t w = 0; w < kRadixWarps; ++w)
+        counts[w * kDigits + thread] += static_cast<std::uint16_t>(begin);
     __syncthreads();
     GS_UNROLL
     for (std::uint32_t i = 0; i < kItems; ++i) {
-        if (of_warp + i * kWarp + lane >= here) continue;
-        const std::uint32_t place = counts[warp * kDigits + digit_of(keys[i])] + ranks[i];
+        const std::uint32_t place = counts[warp * kDigits + digit_of(keys[i])] + ranks[i] - 1;
         keys_by_digit[place] = keys[i];
         values_by_digit[place] = values[i];
     }
@@ -141,11 +156,11 @@ void radix_pass(RadixParams<Key> p) {
     GS_UNROLL
     for (std::uint32_t i = 0; i < kItems; ++i) {
         const std::uint32_t at = i * kRadixThreads + thread;
-        if (at >= here) continue;
         const Key key = keys_by_digit[at];
-        const std::uint32_t to = places[digit_of(key)] + at;
+        const std::uint32_t value = values_by_digit[at], to = places[digit_of(key)] + at;
+        if (at >= here) return;
         p.keys_out[to] = key;
-        p.values_out[to] = values_by_digit[at];
+        p.values_out[to] = value;
     }
 }
 
