@@ -116,11 +116,13 @@ void composite(StageDemand& d, const CountedKernel& k, const PredictedWork& work
     }
     if (tiles == 0) return;
     const LoopCost* const again = k.loop_with(&CodeCost::fp32, true);
-    const auto item = std::find_if(k.loops().begin(), k.loops().end(), [&](const LoopCost& loop) {
-        return &loop != again && k.lies_in(again, loop);
-    });
-    const CodeCost of_item = item != k.loops().end() ? item->code : CodeCost{},
-                   turn = code_of(again);
+    CodeCost of_item, of_tile = k.outside();
+    for (const LoopCost& loop : k.loops())
+        if (again != nullptr && loop.number == again->parent)
+            of_item = loop.code;
+        else if (k.lies_in(again, loop))
+            of_tile += loop.code;
+    const CodeCost turn = code_of(again);
     // Of 32 splats these come near a warp's pixels.
     const double near =
                      std::min(1.0, near_splats / (kBlockWarps * std::max(1.0, work.frame.isects))),
@@ -128,7 +130,7 @@ void composite(StageDemand& d, const CountedKernel& k, const PredictedWork& work
                              ? (turn.least + near * (turn.issue - turn.least)) / turn.issue
                              : 0,
                  turns = kItem / kWarpThreads, n = work.batch;
-    k.run_code(d, k.outside(), tiles, n);
+    k.run_code(d, of_tile, tiles, n);
     d.executed += of_item * (items * kBlockWarps * n);
     d.executed += turn * (drawn * turns * tiles * kBlockWarps * n);
     d.wait_rounds +=
@@ -261,13 +263,13 @@ class Frame {
         StageDemand& d =
             add(Stage::ranges, layout_bytes(Stage::ranges) * (f_.gradients ? 2 : 1), f_.isects * 8);
         const double n = work_.batch, blocks = std::ceil(f_.tiles / kBlockThreads);
-        // Each turn of a search leaves an eighth of the keys; a block's last thread makes two.
+        // Each turn of a search leaves an eighth of the keys; a warp more finds a block's end.
         const double turns = std::ceil(std::log2(std::max(2.0, f_.isects)) / 3);
         const CountedKernel find = kernel({"find_ranges"});
         const CodeCost turn = code_of(find.loop_with(&CodeCost::issue, true));
         find.run_code(d, find.outside(), blocks, n);
         d.executed += turn * (turns * blocks * (kBlockWarps + 1) * n);
-        d.wait_rounds += turn.rounds * 2 * turns * n;
+        d.wait_rounds += turn.rounds * turns * n;
         // Every block adds up what all have counted, a few of them at once.
         const CountedKernel items = kernel({"make_items"});
         const CodeCost sums = code_of(items.loop_with(&CodeCost::global_load, true));

@@ -2,6 +2,8 @@
 // transmittance, the sums that split tiles leave for backward.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "renderer/raster/cuda/blend_pixel.cuh"
 #include "tests/kernels/cuda_forward_frame.h"
 #include "tests/support/compare.h"
@@ -218,6 +220,28 @@ TEST(CudaForwardBlend, SplitOrNotIsTheSamePicture) {
         ForwardFrame c(model, camera, counted, split);
         c.draw();
         EXPECT_EQ(viewed.color(), c.color());
+    }
+}
+
+/// More tiles of several items than composite has blocks, 1,024, with and without counters.
+TEST(CudaForwardBlend, BlocksOfCompositeShareManyTiles) {
+    GaussianModel model = random_model(crowd(40, 0.05f, 0.4f));
+    for (std::size_t i = 0; i < model.count; ++i)
+        for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) = std::log(4.0f);
+    const Camera camera = random_camera(54, 0, 528, 528);
+    for (const bool counters : {false, true}) {
+        RenderOptions options;
+        options.counters = counters;
+        FrameLimits whole = ForwardFrame::roomy(model, camera, options, 1200), split = whole;
+        split.item_isects = 32;
+        ForwardFrame a(model, camera, options, whole), b(model, camera, options, split);
+        a.draw();
+        b.draw();
+        EXPECT_EQ(a.counts().long_tiles, 0u);
+        EXPECT_GT(b.counts().long_tiles, 1024u);
+        EXPECT_LE(max_abs_difference(a.color(), b.color()), 3e-6);
+        EXPECT_EQ(a.counts().blended_pairs, b.counts().blended_pairs);
+        EXPECT_EQ(a.counts().list_pairs, b.counts().list_pairs);
     }
 }
 

@@ -5,6 +5,8 @@
 // tile would end it. A pixel ends once, so this happens once a pixel at most, and not at all in the
 // first item. A median depth is found the same way: in the item within which T falls below a half.
 // What was summed before each item stays in the partials: backward starts an item from there.
+#include <algorithm>
+
 #include "renderer/device/cuda/launch.h"
 #include "renderer/raster/cuda/blend.cuh"
 
@@ -14,6 +16,10 @@ namespace {
 /// Products of up to thousands of rounded factors differ from the serial ones by less than this
 /// share.
 constexpr float kProductSlack = 1.001f;
+
+/// More than any device runs at once. Most frames have few long tiles, and need not wait for blocks
+/// that find none.
+constexpr std::uint32_t kMostBlocks = 1024;
 
 /// A splat as the three 16-byte loads it is.
 struct LoadedSplat {
@@ -78,22 +84,13 @@ GS_DEVICE void replay(const BlendParams& p, const NearSplats& list, const SubTil
 }
 
 template <Depths kDepths, bool kCounters>
-GS_KERNEL(kBlendThreads, 4)
-void composite(BlendParams p) {
-    GS_SHARED(float4, near, 3 * kBlendThreads);
-    GS_SHARED(std::uint32_t, positions, kCounters ? kBlendThreads : 1);
-    GS_SHARED(std::uint32_t, tile_end, 1);
-    if (p.counts->overflow != 0 || blockIdx.x >= p.counts->long_tiles) return;
-    const FrameConstants& c = *p.constants;
-    const std::uint32_t tile = p.long_tiles[blockIdx.x], tile_first = p.tile_begin[tile],
-                        tile_last = p.tile_begin[tile + 1];
+GS_DEVICE PixelState composite_tile(const BlendParams& p, const FrameConstants& c,
+                                    std::uint32_t tile, const ThreadPixel& pixel,
+                                    const NearSplats& list) {
+    const std::uint32_t tile_first = p.tile_begin[tile], tile_last = p.tile_begin[tile + 1];
     const WorkItem last = p.items[tile];
-    const ThreadPixel pixel = thread_pixel(c, tile);
     const SubTile sub_tile = sub_tile_of(c, tile, warp_id());
     const PixelRules rules = pixel_rules(c);
-    const int of_warp = warp_id() * kWarp;
-    const NearSplats list{&near[of_warp], &near[kBlendThreads + of_warp],
-                          &near[2 * kBlendThreads + of_warp], &positions[kCounters ? of_warp : 0]};
     PixelState s = start_of(pixel, c, tile_last - tile_first);
     for (std::uint32_t i = 0; i <= last.index; ++i) {
         const std::uint32_t partial = last.partial - last.index + i;
@@ -136,8 +133,29 @@ void composite(BlendParams p) {
                                    tile_first, first, end, s);
         if (!again) s.floor = floor;
     }
-    finish<kDepths, kCounters>(p, c, pixel, s);
-    if constexpr (kCounters) count_tile(p, s, pixel, tile, tile_end);
+    return s;
+}
+
+/// kMostBlocks or fewer, which share the tiles.
+template <Depths kDepths, bool kCounters>
+GS_KERNEL(kBlendThreads, 4)
+void composite(BlendParams p) {
+    GS_SHARED(float4, near, 3 * kBlendThreads);
+    GS_SHARED(std::uint32_t, positions, kCounters ? kBlendThreads : 1);
+    GS_SHARED(std::uint32_t, tile_end, 1);
+    if (p.counts->overflow != 0) return;
+    const FrameConstants& c = *p.constants;
+    const int of_warp = warp_id() * kWarp;
+    const NearSplats list{&near[of_warp], &near[kBlendThreads + of_warp],
+                          &near[2 * kBlendThreads + of_warp], &positions[kCounters ? of_warp : 0]};
+    const std::uint32_t long_tiles = p.counts->long_tiles;
+    for (std::uint32_t i = blockIdx.x; i < long_tiles; i += gridDim.x) {
+        const std::uint32_t tile = p.long_tiles[i];
+        const ThreadPixel pixel = thread_pixel(c, tile);
+        const PixelState s = composite_tile<kDepths, kCounters>(p, c, tile, pixel, list);
+        finish<kDepths, kCounters>(p, c, pixel, s);
+        if constexpr (kCounters) count_tile(p, s, pixel, tile, tile_end);
+    }
 }
 
 }  // namespace
@@ -148,7 +166,7 @@ void run_composite(const Stream& stream, const FrameLimits& limits, const BlendP
         {composite<Depths::none, false>, composite<Depths::none, true>},
         {composite<Depths::expected, false>, composite<Depths::expected, true>},
         {composite<Depths::with_median, false>, composite<Depths::with_median, true>}};
-    launch(stream, "composite", {limits.max_long_tiles(), kBlendThreads},
+    launch(stream, "composite", {std::min(limits.max_long_tiles(), kMostBlocks), kBlendThreads},
            kernels[depths_of(limits)][limits.counters], params);
 }
 

@@ -310,8 +310,13 @@ GS_DEVICE void project_chunk(const ProjectParams& p) {
         p.isects_of_slot[slot] = isects;
     }
     const std::uint32_t of_warp = warp_sum(visible ? isects : 0u);
-    if (lane_id() == 0 && of_warp > 0)
-        atomicAdd(p.isect_total, static_cast<unsigned long long>(of_warp));
+    __syncthreads();
+    if (lane_id() == 0) warp_counts[warp_id()] = of_warp;
+    __syncthreads();
+    if (thread != 0) return;
+    unsigned long long of_chunk = 0;
+    for (int w = 0; w < kChunk / kWarp; ++w) of_chunk += warp_counts[w];
+    if (of_chunk > 0) atomicAdd(p.isect_total, of_chunk);
 }
 
 }  // namespace gs::cuda

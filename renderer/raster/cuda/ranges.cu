@@ -12,11 +12,14 @@
 namespace gs::cuda {
 namespace {
 
-constexpr std::uint32_t kThreads = 256, kWarps = kThreads / kWarp;
+constexpr std::uint32_t kThreads = 256, kWarps = kThreads / kWarp,
+                        kFindingThreads = kThreads + kWarp;
 constexpr int kSizeClassBits = 6;
 static_assert(1 << kSizeClassBits == kSizeClasses && kSizeClasses == 2 * kWarp);
 constexpr std::uint32_t kFullItems = kSizeClasses,
                         kLongTiles = kSizeClasses + 1;  // columns of order_counts
+
+constexpr std::uint32_t kSummed = 16;  ///< counts that a thread of make_items loads at once
 
 struct RangeParams {
     FrameCounts* counts;
@@ -69,18 +72,18 @@ GS_DEVICE std::uint32_t begin_of(const RangeParams& p, std::uint32_t tile) {
                              tile);
 }
 
-/// A thread per tile: where it begins, and the block's counts.
-GS_KERNEL(kThreads, 4)
+/// A thread per tile: where it begins, and the block's counts. One thread of a warp more finds
+/// where the block's last tile ends.
+GS_KERNEL(kFindingThreads, 4)
 void find_ranges(RangeParams p) {
     GS_SHARED(std::uint32_t, begin, kThreads + 1);
     GS_SHARED(std::uint32_t, columns, kOrderCounts);
     if (p.counts->overflow != 0) return;
     const std::uint32_t thread = threadIdx.x, tile = blockIdx.x * kThreads + thread;
-    begin[thread] = begin_of(p, min(tile, p.tiles));
-    if (thread == kThreads - 1) begin[kThreads] = begin_of(p, min(tile + 1, p.tiles));
+    if (thread <= kThreads) begin[thread] = begin_of(p, min(tile, p.tiles));
     if (thread < kOrderCounts) columns[thread] = 0;
     __syncthreads();
-    if (tile < p.tiles) {
+    if (thread < kThreads && tile < p.tiles) {
         const std::uint32_t isects = begin[thread + 1] - begin[thread];
         p.tile_begin[tile] = begin[thread];
         if (tile == p.tiles - 1) p.tile_begin[p.tiles] = begin[thread + 1];
@@ -130,11 +133,15 @@ void make_items(RangeParams p) {
                         end = inside ? p.tile_begin[tile + 1] : 0;
     if (thread < kOrderCounts) {
         std::uint32_t sum = 0, sum_before = 0;
-        GS_UNROLL
-        for (std::uint32_t block = 0; block < gridDim.x; ++block) {
-            const std::uint32_t of = p.order_counts[block * kOrderCounts + thread];
-            sum_before += block < blockIdx.x ? of : 0u;
-            sum += of;
+        for (std::uint32_t first_block = 0; first_block < gridDim.x; first_block += kSummed) {
+            GS_UNROLL
+            for (std::uint32_t i = 0; i < kSummed; ++i) {
+                const std::uint32_t block = first_block + i;
+                const std::uint32_t of =
+                    block < gridDim.x ? p.order_counts[block * kOrderCounts + thread] : 0;
+                sum_before += block < blockIdx.x ? of : 0u;
+                sum += of;
+            }
         }
         before[thread] = sum_before;
         all[thread] = sum;
@@ -203,7 +210,7 @@ void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArra
                              limits.item_isects,
                              short_tile_keys(limits)};
     const Grid tiles = grid_for(static_cast<std::size_t>(limits.tiles), kThreads);
-    launch(stream, "ranges", tiles, find_ranges, params);
+    launch(stream, "ranges", {tiles.blocks, kFindingThreads}, find_ranges, params);
     launch(stream, "items", tiles, make_items, params);
     if (limits.gradients)
         launch(
