@@ -22,7 +22,10 @@ constexpr double kBackwardBatch = 28;         ///< live isects of the 32 that ba
 constexpr double kBackwardInstructions = 70;  ///< of a splat of a sub-tile, 60 to 100
 constexpr double kSplatArithmetic = 15;       ///< FP32 instructions that blend one splat
 constexpr double kEmitted = 1024, kCountedRanks = 2048;  ///< a block's, as in raster/cuda/frame.h
-constexpr double kWarpsAnIsect = 1.6;                    ///< near, of an isect that nobody counted
+/// Of fox at 2 to 8 tiles a Gaussian: Gaussians with boxes of over 32 tiles, an isect; the most
+/// rows of tiles of 32 Gaussians over the mean of all.
+constexpr double kLargeBoxes = 0.004, kMostRows = 1.8;
+constexpr double kWarpsAnIsect = 1.6;        ///< near, of an isect that nobody counted
 constexpr double kSeldom = 0.1;              ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;  ///< 48-byte rows at random places: sectors of 32
 constexpr double kGatherSector = 32;         ///< bytes that a word at a random place moves
@@ -233,22 +236,21 @@ class Frame {
             add(Stage::emit, layout_bytes(Stage::emit), f_.isects * 8 + f_.visible * 48);
         const CountedKernel k = kernel({"emit<unsigned short>", "emit<*"});
         if (!(f_.visible > 0)) return;
-        // A block lists kEmitted isects: it goes over the splats they belong to, over those's rows
-        // of tiles, a thread each, and has all threads write what the rows hold.
+        // A block lists kEmitted isects: a thread takes a Gaussian and goes over its rows of tiles,
+        // a warp one with too large a box, a row a lane; then every isect finds its row. `turns`:
+        // of warps that have Gaussians.
         const double n = work_.batch, blocks = std::ceil(f_.isects / kEmitted),
-                     rows = f_.visible * (0.5 + std::sqrt(f_.isects / f_.visible)),
-                     splat_turns = f_.visible / kBlockThreads + blocks,
-                     row_turns = rows / kBlockThreads + splat_turns,
-                     put_turns = f_.isects / kBlockThreads + row_turns;
-        const LoopCost* row = k.loop_with(&CodeCost::fp32, false);
-        bool put = false;  // one of the loops that do, by where the slot goes
+                     rows = 0.5 + std::sqrt(f_.isects / f_.visible),
+                     turns = f_.visible / kWarpThreads + blocks,
+                     large = kLargeBoxes * f_.isects + blocks;
+        const LoopCost *const large_rows = k.loop_with(&CodeCost::fp32, true),
+                              *const own_rows = k.loop_with(&CodeCost::issue, true, large_rows);
         for (const LoopCost& loop : k.loops()) {
-            if (&loop == row)
-                d.executed += loop.code * (row_turns * kBlockWarps * n);
-            else if (k.lies_in(row, loop))
-                d.executed += loop.code * (splat_turns * kBlockWarps * n);
-            else if (row != nullptr && loop.parent == row->number && !std::exchange(put, true))
-                d.executed += loop.code * (put_turns * kBlockWarps * n);
+            const bool of_large = &loop == large_rows || k.lies_in(large_rows, loop);
+            const double trips = of_large            ? large
+                                 : &loop == own_rows ? turns * rows * kMostRows
+                                                     : turns + blocks * kBlockWarps;
+            d.executed += loop.code * (trips * n);
         }
         d.executed += k.outside() * (blocks * kBlockWarps * n);
         kernel({"count"}).run(d, std::ceil(f_.visible / kCountedRanks), work_.batch);

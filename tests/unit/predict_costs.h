@@ -7,12 +7,19 @@
 
 namespace gs::test {
 
-/// Of sums of motion, the lists' ranges and tiles with several items.
+/// Of sums of motion, the lists and their ranges, and tiles with several items.
 template <class Row>
 void add_sums_and_lists(Row&& row) {
     row("sum_motion<float>", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
     row("sum_motion<float>", "1,0,a.cu:9,,,1,20,20,4,12,0,0,0,1,0,90,1");
     row("sum_motion<double>", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
+    const char* const emit = "emit<unsigned short>";
+    row(emit, "kernel,0,,45,12420,0,780,400,75,376,23,11,7,20,25,2642,11");
+    row(emit, "0,0,,,,0,360,260,0,180,12,8,4,5,20,1200,4");
+    row(emit, "1,0,a.cu:170,,,1,80,40,0,42,0,0,1,5,0,290,3");
+    row(emit, "2,1,a.cu:189,,,2,30,16,0,17,3,0,1,0,0,88,0");
+    row(emit, "3,0,a.cu:199,,,1,75,41,0,41,0,2,0,7,0,258,3");
+    row(emit, "4,3,a.cu:29,,,2,235,47,75,96,8,1,1,3,5,806,1");
     row("find_ranges", "kernel,0,,32,1292,0,300,60,0,200,6,3,3,10,3,900,3");
     row("find_ranges", "0,0,,,,0,180,60,0,130,6,3,3,3,3,600,3");
     row("find_ranges", "1,0,a.cu:51,,,1,120,120,0,70,0,0,0,7,0,300,1");
@@ -55,7 +62,6 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
     for (const char* key : {"int", "short"})
         row(std::string("radix_pass<unsigned ") + key + ">",
             "kernel,0,,64,25000,0,1200,500,0,800,20,60,50,27,10,4000,5");
-    row("emit<unsigned short>", "kernel,0,,50,24576,0,400,20,60,200,5,20,20,10,10,1800,4");
     for (const char* gradients : {"false", "true"}) {
         const std::string blend = std::string("blend<(Depths)0, false, ") + gradients + ", 0>";
         row(blend, "kernel,0,,40,12288,0,340,60,116,191,11,21,9,11,0,1500,4");

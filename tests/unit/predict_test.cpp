@@ -283,6 +283,24 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
             EXPECT_NE(costs.find(each.architecture.code, name), nullptr) << each.id << " " << name;
 }
 
+TEST(PredictModel, ListingCostsWhatIsListedAndWhoListsIt) {
+    const GpuDevice gpu = device();
+    const auto issued = [&](double visible, double isects) {
+        PredictedWork work = central();
+        work.frame.visible = visible;
+        work.frame.isects = isects;
+        for (const StageDemand& d : frame_demands(work, test::round_costs(), gpu))
+            if (d.stage == Stage::emit) return d.executed.issue;
+        return 0.0;
+    };
+    // 360 instructions a warp and 128 isects; some 160 for 32 Gaussians with a row of tiles or two.
+    const double once = issued(1.2e6, 1.8e6), gaussians = issued(2.4e6, 1.8e6) - once,
+                 isects = issued(1.2e6, 3.6e6) - once;
+    EXPECT_NEAR(gaussians / (1.2e6 / 32), 160, 40);
+    EXPECT_GT(isects, 360 * 1.8e6 / 128);
+    EXPECT_LT(isects, 3 * 360 * 1.8e6 / 128);
+}
+
 TEST(PredictModel, TilesOfSeveralItemsArePutTogether) {
     const GpuDevice gpu = device();
     PredictedWork work = central();

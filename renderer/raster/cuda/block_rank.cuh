@@ -43,6 +43,12 @@ GS_DEVICE std::uint32_t warp_max(std::uint32_t x) {
         x = max(x, __shfl_xor_sync(kAllLanes, x, distance));
     return x;
 }
+/// The most of this lane and those before it.
+GS_DEVICE std::uint32_t warp_max_up_to(std::uint32_t x) {
+    for (int distance = 1; distance < kWarp; distance *= 2)
+        x = max(x, __shfl_up_sync(kAllLanes, x, static_cast<unsigned>(distance)));
+    return x;
+}
 /// Sum over the lanes before this one.
 GS_DEVICE std::uint32_t warp_sum_before(std::uint32_t x) {
     const int lane = lane_id();

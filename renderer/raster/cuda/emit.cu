@@ -93,150 +93,182 @@ struct EmitParams {
     const std::uint32_t* rank_of_part;      ///< [isects / kEmitted]
     Key* tile_keys;                         ///< [isects]
     std::uint32_t* payload;                 ///< [isects]
-    std::uint32_t* slot_of_emission;        ///< [isects], or null: payload is the slot
+    std::uint32_t* slot_of_emission;        ///< [isects], where payload is the emission
+    std::uint32_t of_emission;              ///< ~0: it is; 0: payload is the slot
     std::uint32_t* digits;                  ///< [digit][kDigits] how often each comes
     int digit_bits;
     std::uint32_t tiles;
 };
 
+/// Behind the last emission of the Gaussian of this rank.
 template <class Key>
-GS_DEVICE void put(const EmitParams<Key>& p, std::uint32_t emission, std::uint32_t tile,
-                   std::uint32_t slot) {
-    p.tile_keys[emission] = static_cast<Key>(tile);
-    if (p.slot_of_emission == nullptr) {
-        p.payload[emission] = slot;
-        return;
+GS_DEVICE std::uint32_t end_of_rank(const EmitParams<Key>& p, std::uint32_t rank) {
+    return rank + 1 < p.counts->visible ? p.emission_of_rank[rank + 1] : p.counts->isects;
+}
+
+/// Emissions in a row that list tiles side by side: emission e lists tile e + `ahead` (modulo
+/// 2^32).
+struct Run {
+    std::uint32_t ahead, slot;
+};
+/// The runs of a block, each at the place of its first emission in the block, where a bit of
+/// `heads` says so.
+struct Runs {
+    Run* runs;             ///< shared, [kEmitted]
+    std::uint32_t* heads;  ///< shared, [kEmitted / 32]
+    std::uint32_t begin;   ///< the block's first emission
+
+    /// Emissions [first, first + tiles), but not from `end` on, list `tile` and those behind it.
+    GS_DEVICE void put(std::uint32_t first, std::uint32_t tiles, std::uint32_t end,
+                       std::uint32_t tile, std::uint32_t slot) const {
+        const std::uint32_t from = max(first, begin);
+        if (from >= min(first + tiles, end)) return;
+        const std::uint32_t at = from - begin;
+        runs[at] = {tile - first, slot};
+        atomicOr(&heads[at / kWarp], 1u << at % kWarp);
     }
-    p.payload[emission] = emission;
-    p.slot_of_emission[emission] = slot;
+};
+
+/// The tiles of a box, a bit each, row by row, where at most 32 say all; else 0.
+GS_DEVICE std::uint32_t tile_bits(const Coverage& c) {
+    const std::uint32_t box = static_cast<std::uint32_t>((c.x1 - c.x0) * (c.y1 - c.y0));
+    return c.exact != 0 ? c.mask : box <= 32 ? low_bits(box) : 0;
 }
 
-/// The last of 256 ascending numbers that is not above `x`; the first is not.
-template <class Shared>
-GS_DEVICE std::uint32_t last_not_above(const Shared& ascending, std::uint32_t x) {
-    std::uint32_t at = 0;
-    GS_UNROLL
-    for (std::uint32_t step = kThreads / 2; step > 0; step /= 2)
-        at += ascending[at + step] <= x ? step : 0u;
-    return at;
+/// The runs of a Gaussian of any size, by a warp: a row a lane. Should its rows have fewer tiles
+/// than project counted, the emissions left over are sentinels, and the count is lowered.
+template <class Key, bool kAround>
+GS_DEVICE void put_rows(const EmitParams<Key>& p, const Runs& runs, std::uint32_t rank,
+                        std::uint32_t end) {
+    const std::uint32_t slot = p.slot_from_rank[rank], first = p.emission_of_rank[rank],
+                        own_end = end_of_rank(p, rank), limit = min(own_end, end);
+    const int tiles_x = p.constants->tiles_x, lane = lane_id();
+    const float wrap = kAround ? p.constants->wrap : 0.0f;
+    const Coverage cover = p.coverage[slot];
+    std::uint32_t at = first;
+    for (int y0 = cover.y0; y0 < cover.y1 && at < limit; y0 += kWarp) {
+        const int y = y0 + lane;
+        TileRange tiles{0, 0};
+        if (y < cover.y1) tiles = row_tiles(cover, p.splats[slot], y, tiles_x, wrap);
+        const std::uint32_t found = static_cast<std::uint32_t>(tiles.end - tiles.first),
+                            before = warp_sum_before(found),
+                            row = static_cast<std::uint32_t>(y * tiles_x);
+        // What is behind the seam begins the row.
+        const std::uint32_t here =
+            kAround ? min(found, static_cast<std::uint32_t>(tiles_x - tiles.first)) : found;
+        runs.put(at + before, here, limit, row + static_cast<std::uint32_t>(tiles.first), slot);
+        if constexpr (kAround) runs.put(at + before + here, found - here, limit, row, slot);
+        at += __shfl_sync(kAllLanes, before + found, kWarp - 1);
+    }
+    if (lane != 0 || at >= limit) return;
+    runs.put(at, limit - at, limit, p.tiles, slot);
+    if (own_end == limit) p.isects_of_slot[slot] = at - first;
 }
 
-/// A block lists the emissions [kEmitted * block, ...). It goes over the Gaussians they belong to,
-/// 256 ranks at a time, over those Gaussians' rows of tiles, a thread each, 256 at a time, and has
-/// the rows' tiles written by all threads, neighbours by neighbours.
+/// The runs of all Gaussians that the emissions [begin, end) belong to: of one with tile_bits() by
+/// a thread.
+template <class Key, bool kAround, class Ranks>
+GS_DEVICE void put_all(const EmitParams<Key>& p, const Runs& runs, std::uint32_t end, Ranks& others,
+                       std::uint32_t& count) {
+    const std::uint32_t first_rank = p.rank_of_part[blockIdx.x], visible = p.counts->visible,
+                        tiles_x = static_cast<std::uint32_t>(p.constants->tiles_x);
+    for (std::uint32_t rank = first_rank + threadIdx.x; rank < visible; rank += kThreads) {
+        const std::uint32_t slot = p.slot_from_rank[rank], own_end = end_of_rank(p, rank);
+        std::uint32_t at = p.emission_of_rank[rank];
+        if (at >= end) break;
+        const Coverage cover = p.coverage[slot];
+        std::uint32_t bits = tile_bits(cover);
+        const bool all = static_cast<std::uint32_t>(__popc(bits)) == own_end - at;
+        if (!all || (kAround && cover.x1 > tiles_x)) {
+            others[atomicAdd(&count, 1u)] = static_cast<std::uint16_t>(rank - first_rank);
+            continue;
+        }
+        const std::uint32_t width = static_cast<std::uint32_t>(cover.x1 - cover.x0);
+        std::uint32_t row = cover.y0 * tiles_x + cover.x0;
+        for (; bits != 0; bits = bits >> (width - 1) >> 1, row += tiles_x) {
+            const std::uint32_t of_row = bits & low_bits(width),
+                                found = static_cast<std::uint32_t>(__popc(of_row));
+            const std::uint32_t column =
+                static_cast<std::uint32_t>(__ffs(static_cast<int>(of_row))) - 1;
+            runs.put(at, found, end, row + column, slot);
+            at += found;
+        }
+    }
+    __syncthreads();
+    for (std::uint32_t i = static_cast<std::uint32_t>(warp_id()); i < count; i += kWarps)
+        put_rows<Key, kAround>(p, runs, first_rank + others[i], end);
+}
+
+/// The place of the last bit, or 0.
+GS_DEVICE std::uint32_t last_bit(std::uint32_t bits) {
+    return 31u - static_cast<std::uint32_t>(__clz(static_cast<int>(bits | 1u)));
+}
+
+/// A block lists the emissions [kEmitted * block, ...): its threads put down the runs of the
+/// Gaussians they belong to, then each emission finds its own.
 /// Project counted each slot's tiles. Should rows and counts ever disagree, tiles too many are left
 /// out and emissions too many are sentinels, which no tile lists and blend backward never sees:
 /// project backward must not add up their rows, which nobody wrote, so the count is lowered.
 /// `kAround`: the picture repeats sideways, and rows may continue behind its seam.
 template <class Key, bool kAround>
 GS_DEVICE void emit_part(const EmitParams<Key>& p) {
-    GS_SHARED(std::uint32_t, slots, kThreads);            // of the ranks looked at
-    GS_SHARED(std::uint32_t, firsts, kThreads + 1);       // emissions theirs begin with
-    GS_SHARED(std::uint32_t, rows_before, kThreads + 1);  // rows of those before each
-    GS_SHARED(std::uint32_t, tiles_before, kThreads);     // by row, of those looked at
-    GS_SHARED(std::uint32_t, row_at, kThreads);           // emission that a row begins with
-    GS_SHARED(std::uint32_t, row_tile, kThreads);         // its first tile
-    GS_SHARED(std::uint32_t, row_size, kThreads);         // and how many it has
-    GS_SHARED(std::uint32_t, row_slot, kThreads);
-    GS_SHARED(std::uint32_t, warps, kWarps);
     constexpr int kPasses = sizeof(Key);
+    GS_SHARED(Run, runs, kEmitted);
+    GS_SHARED(std::uint32_t, heads, kEmitted / kWarp);
+    GS_SHARED(std::uint16_t, others, kEmitted);  // ranks, behind the first, that warps take
+    GS_SHARED(std::uint32_t, count, 1);          // of these
     GS_SHARED(std::uint32_t, digits, kPasses * kDigits);
-    GS_SHARED(std::uint32_t, next, 2);  // emission behind the rows; tiles of the last one's slot
+    static_assert(kEmitted == kWarp * kWarp, "a word of heads a lane");
     if (p.counts->overflow != 0) return;
-    const std::uint32_t thread = threadIdx.x, begin = blockIdx.x * kEmitted;
-    const std::uint32_t isects = p.counts->isects, visible = p.counts->visible;
+    const std::uint32_t begin = blockIdx.x * kEmitted, isects = p.counts->isects;
     if (begin >= isects) return;
     const std::uint32_t end = min(begin + kEmitted, isects);
     clear_digits<kPasses>(digits);
+    if (threadIdx.x < kWarp) heads[threadIdx.x] = 0;
+    if (threadIdx.x == 0) count[0] = 0;
+    __syncthreads();
+    put_all<Key, kAround>(p, {&runs[0], &heads[0], begin}, end, others, count[0]);
+    __syncthreads();
 
-    const int tiles_x = p.constants->tiles_x;
-    const float wrap = kAround ? p.constants->wrap : 0.0f;
-    std::uint32_t done = begin;
-    for (std::uint32_t rank = p.rank_of_part[blockIdx.x]; done < end && rank < visible;
-         rank += kThreads) {
-        const std::uint32_t mine = rank + thread;
-        std::uint32_t slot = 0, first = isects, rows = 0;
-        if (mine < visible) {
-            slot = p.slot_from_rank[mine];
-            first = p.emission_of_rank[mine];
-            if (first < end)
-                rows = static_cast<std::uint32_t>(p.coverage[slot].y1 - p.coverage[slot].y0);
+    const std::uint32_t lane = static_cast<std::uint32_t>(lane_id()), head_bits = heads[lane];
+    const std::uint32_t last_head =
+        warp_max_up_to(head_bits != 0 ? lane * kWarp + last_bit(head_bits) : 0u);
+    std::uint32_t slots[kEmitted / kThreads];
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kEmitted / kThreads; ++i) {
+        const std::uint32_t word = i * kWarps + static_cast<std::uint32_t>(warp_id()),
+                            emission = begin + word * kWarp + lane;
+        const std::uint32_t bits = __shfl_sync(kAllLanes, head_bits, static_cast<int>(word)) &
+                                   ((2u << lane) - 1u),
+                            before = __shfl_sync(kAllLanes, last_head,
+                                                 static_cast<int>(max(word, 1u) - 1));
+        const Run run = runs[bits != 0 ? word * kWarp + last_bit(bits) : before];
+        const bool listed = emission < end;
+        const std::uint32_t tile = min(emission + run.ahead, p.tiles);
+        count_digits<kPasses>(digits, tile, p.digit_bits, listed);
+        if (listed) {
+            p.tile_keys[emission] = static_cast<Key>(tile);
+            p.payload[emission] = (run.slot & ~p.of_emission) | (emission & p.of_emission);
         }
-        slots[thread] = slot;
-        firsts[thread] = first;
-        if (thread == kThreads - 1)
-            firsts[kThreads] = mine + 1 < visible ? p.emission_of_rank[mine + 1] : isects;
-        const BlockRank all = block_sum_before(rows, warps);
-        rows_before[thread] = all.rank;
-        if (thread == 0) rows_before[kThreads] = all.total;
-        __syncthreads();
-
-        std::uint32_t carried = 0;  // tiles of the first row's slot in rows before it
-        for (std::uint32_t row0 = 0; row0 < all.total && done < end; row0 += kThreads) {
-            const std::uint32_t row = row0 + thread, rows_here = min(all.total - row0, kThreads);
-            const bool in = thread < rows_here;
-            const std::uint32_t owner = last_not_above(rows_before, in ? row : 0u),
-                                own_row = rows_before[owner];
-            TileRange tiles{0, 0};
-            int y = 0;
-            if (in) {
-                const Coverage& cover = p.coverage[slots[owner]];
-                y = cover.y0 + static_cast<int>(row - own_row);
-                tiles = row_tiles(cover, p.splats[slots[owner]], y, tiles_x, wrap);
-            }
-            const std::uint32_t found = static_cast<std::uint32_t>(tiles.end - tiles.first);
-            const BlockRank sum = block_sum_before(found, warps);
-            tiles_before[thread] = sum.rank;
-            __syncthreads();
-            const std::uint32_t own_end = firsts[owner + 1],
-                                earlier = own_row < row0 ? carried + sum.rank
-                                                         : sum.rank - tiles_before[own_row - row0],
-                                at = min(firsts[owner] + earlier, own_end),
-                                size = min(found, own_end - at);
-            row_at[thread] = in ? at : ~0u;
-            row_tile[thread] = static_cast<std::uint32_t>(y * tiles_x + tiles.first);
-            row_size[thread] = size;
-            row_slot[thread] = slots[owner];
-            const bool last_of_slot = in && row + 1 == rows_before[owner + 1];
-            if (last_of_slot && at + size < own_end)
-                p.isects_of_slot[slots[owner]] = at + size - firsts[owner];
-            if (thread == rows_here - 1) {
-                next[0] = last_of_slot ? own_end : at + size;
-                next[1] = earlier + found;
-            }
-            __syncthreads();
-            const std::uint32_t behind = min(next[0], end);
-            carried = next[1];
-            for (std::uint32_t base = done; base < behind; base += kThreads) {
-                const std::uint32_t i = base + thread;
-                const bool listed = i < behind;
-                std::uint32_t tile = 0;
-                if (listed) {
-                    const std::uint32_t of = last_not_above(row_at, i), in_row = i - row_at[of];
-                    tile = row_tile[of] + in_row;
-                    if constexpr (kAround) {
-                        const std::uint32_t columns = static_cast<std::uint32_t>(tiles_x);
-                        tile -= row_tile[of] % columns + in_row < columns ? 0u : columns;
-                    }
-                    if (in_row >= row_size[of]) tile = p.tiles;
-                    put(p, i, tile, row_slot[of]);
-                }
-                count_digits<kPasses>(digits, tile, p.digit_bits, listed);
-            }
-            done = max(done, behind);  // the barriers of the next turn come before any new rows
-        }
+        slots[i] = run.slot;
     }
     __syncthreads();
     add_digits<kPasses>(digits, p.digits);
+    if (p.of_emission == 0) return;
+    GS_UNROLL
+    for (std::uint32_t i = 0; i < kEmitted / kThreads; ++i) {
+        const std::uint32_t emission = begin + i * kThreads + threadIdx.x;
+        if (emission < end) p.slot_of_emission[emission] = slots[i];
+    }
 }
 
 template <class Key>
-GS_KERNEL(kThreads, 6)
+GS_KERNEL(kThreads, 5)
 void emit(EmitParams<Key> p) {
     emit_part<Key, false>(p);
 }
 template <class Key>
-GS_KERNEL(kThreads, 6)
+GS_KERNEL(kThreads, 5)
 void emit_around(EmitParams<Key> p) {
     emit_part<Key, true>(p);
 }
@@ -254,7 +286,8 @@ void run_emit_as(const Stream& stream, const FrameLimits& limits, const FrameArr
                                  a.rank_of_part,
                                  reinterpret_cast<Key*>(a.tile_keys[from]),
                                  a.payload[from],
-                                 limits.gradients ? a.slot_of_emission : nullptr,
+                                 a.slot_of_emission,
+                                 limits.gradients ? ~0u : 0u,
                                  a.by_tile.digits,
                                  limits.tile_digit_bits(),
                                  static_cast<std::uint32_t>(limits.tiles)};
