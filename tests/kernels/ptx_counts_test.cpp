@@ -98,6 +98,15 @@ TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
     EXPECT_PRED2(alike, on_cpu.warps.open, told.warps.open);
     EXPECT_PRED2(alike, on_cpu.warps.live_isects, told.warps.live_isects);
     EXPECT_PRED2(alike, on_cpu.warps.live_sub_tiles, told.warps.live_sub_tiles);
+    // What sorting and listing take: of 32 pairs and pass, of 32 isects, in blocks that are not
+    // full.
+    const auto of_32 = [&](const char* kernel, std::uint64_t count) {
+        return static_cast<double>(reports.at(kernel).total.issued * kLanesOfAWarp) /
+               static_cast<double>(count);
+    };
+    EXPECT_LT(of_32("radix_pass<unsigned int>", 4 * told.visible), 95);
+    EXPECT_LT(of_32("radix_pass<unsigned short>", told.isects), 105);
+    EXPECT_LT(of_32("emit<unsigned short>", told.isects), 160);
 }
 
 /// What two steps without a 3D filter, or through one, issue in the kernels that know of filters.

@@ -12,6 +12,7 @@ sys.path.insert(0, str(TOOLS))
 import sass_code  # noqa: E402
 import sass_costs  # noqa: E402
 import sass_flow  # noqa: E402
+import sass_gates  # noqa: E402
 import sass_operations as ops  # noqa: E402
 
 NAME = "_ZN2gs4cuda4fillENS0_1PE"
@@ -252,6 +253,16 @@ class Table(unittest.TestCase):
             page = sass_costs.PAGE.read_text(encoding="utf-8")
             self.assertNotIn("old", page)
             self.assertTrue(page.startswith("head\n") and page.endswith("tail\n"))
+
+    def test_goals(self):
+        found = rows(self.code(), file="renderer/raster/cuda/a.cu", shared=4096).named()
+        goal = sass_gates.Goal("a.cu", "fill", sass_costs.WHOLE, 44, 24, 3072)
+        self.assertEqual(sass_gates.missed(found, (goal, goal._replace(loop="1", issue=43, registers=0, shared=0))), [])
+        self.assertEqual(sass_gates.missed(found, (goal._replace(issue=43, registers=23, shared=3071),)),
+                         ["fill (a.cu), kernel: issue 44, at most 43 is the goal",
+                          "fill (a.cu), kernel: registers 24, at most 23 is the goal",
+                          "fill (a.cu), kernel: shared 3072, at most 3071 is the goal"])
+        self.assertEqual(sass_gates.missed(found, (goal._replace(loop="2"),)), ["fill (a.cu), 2: not there"])
 
     def test_the_launcher_keeps_the_ptx(self):
         with tempfile.TemporaryDirectory() as folder:
