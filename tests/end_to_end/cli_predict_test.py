@@ -47,13 +47,16 @@ class Predict(Case):
         self.assertLessEqual(less["counts"]["gaussians"], 50)
         self.assertEqual([less["views"], less["width"], less["height"]], [2, 64, 36])
 
-    def test_the_page_shows_what_it_says_of_the_standard_case(self):
+    def test_the_page_shows_what_it_says_of_the_standard_cases(self):
         docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
-        rows = re.findall(r"^\| `(\w[\w-]*)` \| ([\d.]+) \| ([\d.]+) \|$", (docs / "model.md").read_text(), re.M)
+        rows = re.findall(r"^\| `(\w[\w-]*)`" + r" \| ([\d.]+)" * 4 + r" \|$", (docs / "model.md").read_text(), re.M)
         self.assertGreaterEqual(len(rows), 5)
-        result = self.expect(0, "predict", "--model", docs / "measurements/2026-11-23-central.json", "--gpu",
-                           ",".join(gpu for gpu, _, _ in rows), "--json").json
-        shown = [(p["gpu"], *(f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step"))) for p in result["predictions"]]
+        told = []
+        for case in "2026-11-23-central", "2026-11-29-trained":
+            result = self.expect(0, "predict", "--model", docs / f"measurements/{case}.json", "--gpu",
+                                 ",".join(row[0] for row in rows), "--json").json
+            told.append([[f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step")] for p in result["predictions"]])
+        shown = [(row[0], *first, *second) for row, first, second in zip(rows, *told)]
         self.assertEqual(shown, rows)
 
     def test_what_it_knows(self):
