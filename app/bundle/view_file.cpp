@@ -35,6 +35,7 @@ void for_each_field(View& v, OnName&& name, OnValue&& value) {
     value("point_size", v.point_size, 1.0, 32.0);
     value("sh_degree", v.sh_degree, 0, 3);
     value("fast", v.fast, false, true);
+    value("exact", v.exact, false, true);
     value("logarithmic", v.logarithmic, false, true);
     value("show_photo", v.show_photo, false, true);
     value("signed_error", v.signed_error, false, true);

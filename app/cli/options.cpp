@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/parallel.h"
 #include "base/try.h"
+#include "renderer/rays/ray_rasterizer.h"
 
 namespace gs::cli {
 namespace {
@@ -298,6 +299,29 @@ void add_picture(CLI::App& app, PictureArguments& a) {
         ->group(group);
 }
 
+void add_exact(CLI::App& app, PictureArguments& a) {
+    app.add_flag("--exact", a.exact,
+                 "evaluate Gaussians along each pixel's ray instead of projecting them, on the CPU")
+        ->group("Picture");
+}
+
+Result<Backend> picture_backend(const PictureArguments& a, const CommonArguments& common) {
+    if (!a.exact) return backend_of(common);
+    if (a.antialiased || a.projection != "auto")
+        return fail(ErrorKind::usage, "", "--exact projects nothing",
+                    "omit --projection and --antialiased");
+    GS_TRY(const CommonArguments on, on_rays(common, "--exact", "omit --backend and --device"));
+    GS_TRY(Backend out, backend_of(on));
+    out.make_rasterizer = []() -> Result<std::unique_ptr<Rasterizer>> {
+        return make_ray_rasterizer();
+    };
+    return out;
+}
+
+const char* projection_of(const PictureArguments& a, const RenderOptions& options) {
+    return a.exact ? "rays" : name_of(options.projection);
+}
+
 void add_window(CLI::App& app, WindowArguments& a) {
     const char* group = "Studio";
     add_value(app, "--script FILE", a.script,
@@ -317,6 +341,18 @@ void apply(const CommonArguments& common) {
 
 Result<Backend> backend_of(const CommonArguments& common) {
     return choose_backend(common.backend, common.device.value_or(-1));
+}
+
+Result<CommonArguments> on_rays(const CommonArguments& common, const std::string& what,
+                                const std::string& advice) {
+    CommonArguments out = common;
+    if (common.backend == "cpu") return out;
+    const std::string why = what + " needs rays, which only the CPU evaluates";
+    if (common.backend == "cuda" || common.device) return fail(ErrorKind::usage, "", why, advice);
+    out.backend = "cpu";
+    GS_TRY(const Backend usual, backend_of(common));
+    if (usual.cuda) log_warning("computing on the CPU, not on {}: {}", usual.name, why);
+    return out;
 }
 
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common) {

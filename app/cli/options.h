@@ -44,6 +44,10 @@ void apply(const CommonArguments& common);
 /// The backend of --backend and --device. Errors (usage): cuda where it cannot be used, with the
 /// reason.
 Result<Backend> backend_of(const CommonArguments& common);
+/// `common` on the CPU, which alone evaluates rays; `what` needs them ("--exact"). Errors (usage):
+/// another backend is named; with this `advice`.
+Result<CommonArguments> on_rays(const CommonArguments& common, const std::string& what,
+                                const std::string& advice);
 /// Only its rasterizer.
 Result<std::unique_ptr<Rasterizer>> make_rasterizer(const CommonArguments& common);
 
@@ -88,8 +92,15 @@ struct PictureArguments {
     double scale = 1;
     bool antialiased = false;
     std::string projection = "auto";
+    bool exact = false;  ///< along rays
 };
 void add_picture(CLI::App& app, PictureArguments& a);
+/// --exact, where picture_backend() draws.
+void add_exact(CLI::App& app, PictureArguments& a);
+/// What draws the pictures. Errors: of backend_of(); usage: --exact with what only splatting has.
+Result<Backend> picture_backend(const PictureArguments& arguments, const CommonArguments& common);
+/// How Gaussians become pictures, for reports: "ewa", "ut" or "rays".
+const char* projection_of(const PictureArguments& arguments, const RenderOptions& options);
 Result<RenderOptions> picture_options(const PictureArguments& arguments);
 /// Uses the scene's trained rendering options, unless given.
 void draw_as_trained(const SplatFile& scene, const PictureArguments& arguments,

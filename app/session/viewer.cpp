@@ -228,7 +228,11 @@ void Viewer::render(LoadedScene& scene, const Camera& camera, const RenderOption
         draw_model_as(style, current_model(scene), camera, options, point_px, result);
         return;
     }
-    if (scene.trainer) {
+    if (along_rays(settings, camera)) {
+        if (!exact_state_) exact_state_ = exact_->make_state();
+        ModelSource source(current_model(scene));
+        exact_->forward(source, camera, options, *exact_state_, result);
+    } else if (scene.trainer) {
         if (!over_splats) model_copy_ = {};
         scene.trainer->render(camera, options, result);
     } else {
@@ -339,6 +343,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     const std::optional<AppliedLook> look = shown_look(shown.scene, request.settings);
     const bool only_looked_at = !exact_size && photo.empty() && !both && !look &&
                                 request.settings.mode == ViewMode::color &&
+                                !along_rays(request.settings, frame->camera) &&
                                 request.settings.style == DrawStyle::splats;
     if (only_looked_at) {
         RenderOptions looked_at = options;
@@ -365,7 +370,8 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
         drop_score_of_a_part(*frame);
     }
     frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
-    if (both) frame_cost_ = {};  // stage times are of two pictures then, these counts of one
+    // Stage times are of two pictures then, these counts of one; rays have no stages.
+    if (both || along_rays(request.settings, frame->camera)) frame_cost_ = {};
     frame->photo = photo;
     return frame;
 }

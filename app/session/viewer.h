@@ -13,6 +13,7 @@
 #include "app/session/loading.h"
 #include "app/session/photo_at_size.h"
 #include "app/session/view_budget.h"
+#include "renderer/rays/ray_rasterizer.h"
 
 namespace gs {
 
@@ -109,6 +110,8 @@ class Viewer final : public EnginePart {
     double frame_scale_ = 1;
     FrameTime frame_time_;
     Clock::time_point last_frame_{};
+    const std::unique_ptr<Rasterizer> exact_ = make_ray_rasterizer();
+    std::unique_ptr<ForwardState> exact_state_;  ///< null before the first picture along rays
     RenderResult result_, beside_result_;
     FrameCost frame_cost_;
     GradientPicture gradient_picture_;

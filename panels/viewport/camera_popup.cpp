@@ -178,6 +178,9 @@ void draw_camera_popup(const Snapshot& snapshot, Commands& commands) {
         toggle_command(commands, "Fast pictures", "view.fast", snapshot.view.fast,
                        "CUDA, while not training: half-precision colours in the viewport only; "
                        "files, maps, scores and training stay exact");
+        toggle_command(commands, "Exact pictures", "view.exact", snapshot.view.exact,
+                       "Along each pixel's ray instead of projected, on the CPU: slower; shows "
+                       "large Gaussians near the camera as they are");
         ImGui::Separator();
         draw_clip(snapshot, commands);
     }

@@ -143,6 +143,7 @@ struct ViewSettings {
     bool shutter_arrows = false;  ///< what it moves, and when each row is read, over its picture
     Navigation navigation = Navigation::orbit;
     ViewProjection projection = ViewProjection::automatic;
+    bool exact = false;  ///< along rays, where along_rays()
     int sh_degree = 3;
     bool fast = false;  ///< pictures that are only looked at: Precision::fast
     double scale_modifier = 1;
@@ -157,6 +158,13 @@ struct ViewSettings {
     int lod_level = -1;     ///< the same: this level everywhere; -1: by distance and budget
     int capture_view = -1;  ///< index of the capture camera the viewport is snapped to, -1: free
 };
+
+/// Whether what is seen through this camera is drawn along rays (ViewSettings::exact): not maps of
+/// splatting's own work, nor the orthographic view, whose rays are parallel.
+inline bool along_rays(const ViewSettings& settings, const Camera& camera) {
+    return settings.exact && !camera.orthographic() && settings.mode != ViewMode::contributors &&
+           !is_of_tiles(settings.mode);
+}
 
 /// One picture for the viewport, as the engine made it: in `rgba`, or left in device memory in
 /// `picture`. `map` holds the scalar behind a heatmap, in its own unit.

@@ -195,6 +195,17 @@ struct RayPair {
 
 }  // namespace
 
+void copy_geometry(ParameterSource& source, GaussianModel& out) {
+    if (out.count != source.count()) out = GaussianModel(source.count(), 0);
+    parallel_for(out.blocks(), 64, [&](std::size_t block) {
+        alignas(64) float scratch[kGeometryPlanes * kBlock];
+        const BlockView view = source.geometry(block, scratch);
+        for (int p = 0; p < kGeometryPlanes; ++p)
+            std::copy_n(view.planes + static_cast<std::size_t>(p) * view.stride, kBlock,
+                        out.plane(p) + block * kBlock);
+    });
+}
+
 RayLists list_gaussians(const GaussianModel& model, const RayTiles& tiles, const RayOrder& order,
                         const RasterRules& rules) {
     const std::size_t n = model.count, chunks = (n + kListChunk - 1) / kListChunk,

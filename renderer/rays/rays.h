@@ -2,7 +2,8 @@
 // in parallel, with tiles over angle so that a ray tries only the Gaussians that may touch it. For
 // the beams of a lidar, each from its own place and moment, and for cameras' rays. The oracle is
 // reference/rays.h. Backward gives
-// what training takes. Called by `render --lidar`, `eval --lidar`, the trainer and the bench.
+// what training takes. Called by `render --lidar`, `eval --lidar`, the trainer, the bench and, for
+// cameras, by ray_rasterizer.h.
 #pragma once
 
 #include <cmath>
@@ -83,6 +84,8 @@ class RayTiles {
     Buffer<float> direction_off_, origin_off_;
     std::vector<Vec3d> directions_, origins_;  ///< the same, while they are gathered
 };
+/// A frame for the rays of a camera: x ahead and z up, as its one pose stands.
+Pose ray_frame(const Camera& camera);
 /// RayTiles::ray_of() where a tile's last slots hold no ray.
 inline constexpr std::uint32_t kNoRay = ~0u;
 
@@ -92,6 +95,9 @@ struct RayOrder {
     std::optional<Vec3d> axis;
     double near_plane = 0.01;  ///< of `axis`: what is less deep is left out
 };
+
+/// Planes of means, scales, rotations and opacities as trace_rays() takes them.
+void copy_geometry(ParameterSource& source, GaussianModel& out);
 
 struct RayLists;  // lists.h
 

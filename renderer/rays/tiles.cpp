@@ -165,6 +165,11 @@ void RayTiles::add_tile(std::span<const CameraRay> rays, std::span<AimedRay> of,
     tiles_.push_back(tile);
 }
 
+Pose ray_frame(const Camera& camera) {
+    const Mat3d turned{{{0, 0, 1}, {-1, 0, 0}, {0, -1, 0}}};
+    return {turned * camera.rotation, turned * camera.translation};
+}
+
 std::uint64_t RayTiles::bytes() const {
     return bins_.size() * sizeof(RayBin) + tiles_.size() * sizeof(RayTile) +
            slots() * (sizeof(std::uint32_t) + 6 * sizeof(float));

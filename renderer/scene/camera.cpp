@@ -23,13 +23,7 @@ double Camera::depth_of(Vec3d p) const {
     return math::measures_distance(*this) ? std::sqrt(dot(p, p)) : p.z;
 }
 
-CameraRay Camera::ray_of(double x, double y) const {
-    const auto ray = math::lens_ray(math::make_point_lens(*this), {x, y});
-    const Pose pose = pose_at(0.5 + math::moment_of(math::make_rolling(*this), {x, y}));
-    const Mat3d world_from_camera = transpose(pose.rotation);
-    return {world_from_camera * (ray.origin - pose.translation), world_from_camera * ray.direction,
-            ray.valid};
-}
+CameraRay Camera::ray_of(double x, double y) const { return CameraPixels(*this).ray_of(x, y); }
 
 Vec3d Camera::point_at(double x, double y, double depth) const {
     if (draws_as_pinhole(*this)) {

@@ -248,7 +248,10 @@ CameraPixels::CameraPixels(const Camera& camera)
     : pinhole_(draws_as_pinhole(camera)),
       lens_(math::make_point_lens(camera)),
       shutter_(math::make_rolling(camera)),
-      translation_(camera.translation) {}
+      at_half_{camera.rotation, camera.translation},
+      rolling_(camera.rolling()),
+      first_(camera.first),
+      last_(camera.last) {}
 
 Vec2<double> CameraPixels::pixel_of(Vec3d p) const {
     if (pinhole_) {
@@ -256,11 +259,21 @@ Vec2<double> CameraPixels::pixel_of(Vec3d p) const {
         return {lens_.fx * p.x / w + lens_.cx, lens_.fy * p.y / w + lens_.cy};
     }
     if (shutter_.on)
-        p = math::point_at(shutter_, math::moment_of_point(shutter_, lens_, p, translation_), p,
-                           translation_);
+        p = math::point_at(shutter_,
+                           math::moment_of_point(shutter_, lens_, p, at_half_.translation), p,
+                           at_half_.translation);
     const auto on = math::lens_project(lens_, p);
     constexpr double kNowhere = std::numeric_limits<double>::quiet_NaN();
     return on.valid ? on.uv : Vec2<double>{kNowhere, kNowhere};
+}
+
+CameraRay CameraPixels::ray_of(double x, double y) const {
+    const auto ray = math::lens_ray(lens_, {x, y});
+    const Pose pose =
+        rolling_ ? pose_between(first_, last_, 0.5 + math::moment_of(shutter_, {x, y})) : at_half_;
+    const Mat3d world_from_camera = transpose(pose.rotation);
+    return {world_from_camera * (ray.origin - pose.translation), world_from_camera * ray.direction,
+            ray.valid};
 }
 
 }  // namespace gs

@@ -40,12 +40,16 @@ class CameraPixels {
     Vec2<double> pixel_of(Vec3d camera_point) const;
     /// Camera::depth_of.
     double depth_of(Vec3d camera_point) const { return math::lens_depth(lens_, camera_point); }
+    /// Camera::ray_of.
+    CameraRay ray_of(double x, double y) const;
 
   private:
     bool pinhole_;
     math::Lens<double> lens_;
     math::Rolling<double> shutter_;
-    Vec3d translation_;
+    Pose at_half_;  ///< the one pose
+    bool rolling_;
+    Pose first_, last_;
 };
 
 /// True for the models without distortion whose picture is flat, whatever the shutter.

@@ -363,6 +363,33 @@ class Render(Case):
         self.assertEqual((made["precision"], "psnr_of_fast" in made), ("exact", False))
         self.assertEqual((out / "frame_0001.png").read_bytes(), exact)
 
+    def test_pictures_along_rays(self):
+        splats, exact, words = self.folder / "splats", self.folder / "exact", ["--path", "orbit:2", "--width", 48, "--height", 36]
+        made = self.expect(0, "render", self.scene, *words, "-o", splats, "--format", "npy", "--json").json
+        self.assertEqual(made["projection"], "ewa")
+        made = self.expect(0, "render", self.scene, *words, "-o", exact, "--format", "npy", "--exact", "--json").json
+        self.assertEqual(made["projection"], "rays")
+        self.assertIn("along rays", made["backend"])
+        self.assertEqual(list(made["images"][0]["files"]), ["color", "alpha", "depth", "median", "normals"])
+        for name, most in (("frame_0000", 0.05), ("frame_0000_alpha", 0.05)):
+            _, a = npy_shape(splats / f"{name}.npy")
+            _, b = npy_shape(exact / f"{name}.npy")
+            apart = sum(abs(x - y) for x, y in zip(a, b)) / len(a)
+            self.assertTrue(0 < apart < most, (name, apart))
+        # Another lens; a score of photos; what does not go together, before anything begins.
+        self.expect(0, "render", self.scene, *words, "-o", exact, "--exact", "--lens", "equirectangular")
+        scores = [self.expect(0, "eval", self.scene, self.capture, *more, "--json").json for more in ([], ["--exact"])]
+        self.assertEqual([s["projection"] for s in scores], ["ewa", "rays"])
+        self.assertLess(abs(scores[0]["test"]["psnr"] - scores[1]["test"]["psnr"]), 3)
+        self.assertNotEqual(scores[0]["test"]["psnr"], scores[1]["test"]["psnr"])
+        new = self.folder / "new"
+        for more, says in ((["--backend", "cuda"], "only the CPU"), (["--device", 0], "only the CPU"), (["--projection", "ut"], "projects nothing"),
+                           (["--antialiased"], "projects nothing"), (["--maps", "color,isects"], "isects"), (["--maps", "time"], "time")):
+            self.expect(2, "render", self.scene, *words, "-o", new, "--exact", *more, says=says)
+        self.expect(2, "eval", self.scene, self.capture, "--exact", "--backend", "cuda", says="--exact needs rays, which only the CPU evaluates")
+        self.expect(2, "eval", self.scene, self.capture, "--exact", "--worst", 3, says="--worst")
+        self.assertFalse(new.exists())
+
     def test_camera_paths(self):
         out, path = self.folder / "path", self.folder / "path.json"
         self.expect(0, "render", self.scene, "--path", "spiral:2", "-o", out, "--width", 32)

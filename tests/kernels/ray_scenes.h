@@ -26,11 +26,6 @@ inline reference::Parameters parameters_of(const GaussianModel& model) {
         for (int p = 0; p < kSh0; ++p) out.at(p, i) = static_cast<double>(model.at(p, i));
     return out;
 }
-/// Axes with x ahead and z up, of a camera's.
-inline Pose frame_of(const Camera& camera) {
-    const Mat3d turned{{{0, 0, 1}, {-1, 0, 0}, {0, -1, 0}}};
-    return {turned * camera.rotation, turned * camera.translation};
-}
 /// Gaussians of all kinds around a sensor: near, far, thin, above, below, around its place.
 inline GaussianModel around(std::size_t count, std::uint64_t seed) {
     GaussianModel out(count, 0);

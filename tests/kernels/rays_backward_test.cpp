@@ -161,7 +161,7 @@ TEST(RaysBackward, PicturesAsTheOracle) {
         std::sort(by_depth.begin(), by_depth.end());
         std::vector<std::size_t> ranks;
         for (const auto& [depth, i] : by_depth) ranks.push_back(i);
-        const Both both(model, colors, reference::rays_of(camera), frame_of(camera), order, ranks);
+        const Both both(model, colors, reference::rays_of(camera), ray_frame(camera), order, ranks);
         RayImageGradient v;
         for (std::size_t r = 0; r < both.rays.size(); ++r) {
             const auto wave = [&](double k) {

@@ -52,7 +52,7 @@ TEST(RaysFast, PicturesAsStored) {
         const GaussianModel model = model_of(scene_of(data, in));
         const Camera camera = stored_camera(data, mode);
         const std::vector<Vec3f> colors = stored_colors(data, in, model.count);
-        const RayTiles tiles(reference::rays_of(camera), frame_of(camera));
+        const RayTiles tiles(reference::rays_of(camera), ray_frame(camera));
         const RayImage image =
             trace_rays(model, colors, tiles, {camera.position(), camera.forward()},
                        rules_of(Compatibility::tight));

@@ -139,11 +139,16 @@ TEST(Fuzz, NuscenesSample) {
     ASSERT_TRUE(readable(folder.path()));
     CaptureOptions options;
     options.threads = 1;
-    hammer(whole, 1000, [&](const std::string& bytes) {
-        folder.write("sample.json", bytes);
-        const auto capture = load_capture(folder.path(), options);
-        return readable(folder.path()) && capture.has_value();
-    });
+    const std::pair<const char*, std::string> parts[] = {{"l.bin", points.bytes},
+                                                         {"sample.json", whole}};
+    for (const auto& [name, content] : parts) {
+        hammer(content, 1000, [&, name = name](const std::string& bytes) {
+            folder.write(name, bytes);
+            const auto capture = load_capture(folder.path(), options);
+            return readable(folder.path()) && capture.has_value();
+        });
+        folder.write(name, content);
+    }
 }
 
 }  // namespace

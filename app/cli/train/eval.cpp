@@ -56,6 +56,7 @@ void add_options(CLI::App& app, EvalArguments& a) {
                  "on the CPU");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
+    add_exact(app, a.picture);
 }
 
 // A splat file does not say how long it was trained; the metrics that train wrote beside it do.
@@ -124,12 +125,21 @@ Result<std::vector<std::size_t>> views_of(const EvalArguments& a, const Capture&
     return scored;
 }
 
+Result<std::unique_ptr<Rasterizer>> rasterizer_of(const EvalArguments& a,
+                                                  const CommonArguments& common) {
+    if (a.picture.exact && a.worst > 0)
+        return fail(ErrorKind::usage, "", "--worst finds the faults of splatted pictures",
+                    "omit --exact");
+    GS_TRY(const Backend backend, picture_backend(a.picture, common));
+    return backend.make_rasterizer();
+}
+
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     const PathContents what = find_contents(a.scene);
     GS_TRY(RunPhotos photos, photos_of(a, what.folder(), common));
     GS_TRY(auto picture, picture_options(a.picture));
     picture.background = photos.loading.background;
-    GS_TRY(auto rasterizer, make_rasterizer(common));
+    GS_TRY(const auto rasterizer, rasterizer_of(a, common));
     catch_interrupts();
     GS_TRY(auto scene, read_any_splats(what));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.scene, note);
@@ -171,7 +181,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                  {"profile", name_of(picture.compatibility)},
                  {"as", a.rules},
                  {"through", through_cameras ? "camera" : "nothing"},
-                 {"projection", name_of(picture.projection)}};
+                 {"projection", projection_of(a.picture, picture)}};
         out["test"] = score_json(result);
         if (!worst.is_null()) out["worst"] = worst;
         if (!lidar.is_null()) out["lidar"] = lidar;

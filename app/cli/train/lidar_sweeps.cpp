@@ -52,8 +52,7 @@ Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, co
 
 Result<int> render_lidar(const std::string& scene, const std::string& lidar,
                          const std::string& output, bool npy, const CommonArguments& common) {
-    if (common.backend == "cuda")
-        return fail(ErrorKind::usage, "", "rays are evaluated only on the CPU", "omit --backend");
+    GS_TRY_VOID(on_rays(common, "--lidar", "omit --backend and --device"));
     GS_TRY(const auto made, prepare_output_folder(output));
     catch_interrupts();
     GS_TRY(const auto splats, read_any_splats(find_contents(scene)));

@@ -58,6 +58,8 @@ struct RenderArguments {
 
 constexpr std::array<const char*, 8> kMaps{"color",   "alpha",        "depth",  "median",
                                            "normals", "contributors", "isects", "pairs"};
+/// Of these, what is no map of splatting's own work: there is with --exact.
+constexpr std::size_t kExactMaps = 5;
 /// Measured, not drawn: no picture is like the last. Only where they are named.
 constexpr std::array<const char*, 4> kCostMaps{"time", "wasted", "backward-time", "backward-pairs"};
 std::string map_names() {
@@ -129,19 +131,27 @@ void add_options(CLI::App& app, RenderArguments& a) {
     app.add_flag("--test-only", a.test_only, "use only the test photos' cameras of --capture");
     add_loading(app, a.loading);
     add_picture(app, a.picture);
+    add_exact(app, a.picture);
     add_value(app, "--precision exact|fast", a.precision, CLI::IsMember({"exact", "fast"}),
               "fast: read colours in half precision on CUDA, and report the first picture's "
               "loss [exact]")
         ->group("Picture");
 }
 
-Result<std::vector<std::string>> parse_maps(const std::string& text) {
-    if (text == "all") return std::vector<std::string>(kMaps.begin(), kMaps.end());
+Result<std::vector<std::string>> parse_maps(const std::string& text, bool exact) {
+    const std::span<const char* const> known =
+        std::span(kMaps).first(exact ? kExactMaps : kMaps.size());
+    if (text == "all") return std::vector<std::string>(known.begin(), known.end());
     auto maps = split(text, ',');
     for (const std::string& map : maps)
         if (!choice_named<int>(kMaps, map) && !choice_named<int>(kCostMaps, map))
             return fail(ErrorKind::usage, "", fmt::format("unknown map \"{}\"", map),
                         map_names() + " or all");
+    for (const std::string& map : maps)
+        if (exact && std::ranges::find(known, map) == known.end())
+            return fail(ErrorKind::usage, "",
+                        fmt::format("\"{}\" is a map of splatting; --exact has none", map),
+                        fmt::format("{} or all", fmt::join(known, ", ")));
     return maps;
 }
 
@@ -200,12 +210,13 @@ Result<void> RenderRun::prepare() {
     // npy files are for numeric use: write all maps unless --maps chooses.
     GS_TRY(maps_,
            parse_maps(a_.maps.empty() ? (a_.format == "npy" && a_.video.empty() ? "all" : "color")
-                                      : a_.maps));
+                                      : a_.maps,
+                      a_.picture.exact));
     GS_TRY(options_, picture_options(a_.picture));
     options_.gradients = options_.depth = false;
     for (const std::string& map : maps_)
         if (choice_named<int>(kMaps, map)) want_maps(mode_of(map), options_);
-    GS_TRY(const Backend backend, backend_of(common_));
+    GS_TRY(const Backend backend, picture_backend(a_.picture, common_));
     GS_TRY(rasterizer_, backend.make_rasterizer());
     if (!a_.output.empty()) {
         GS_TRY(made_, prepare_output_folder(a_.output));
@@ -398,7 +409,7 @@ Result<int> RenderRun::run() {
               {"backend", rasterizer_->name()},
               {"gaussians", model_.count},
               {"profile", name_of(options_.compatibility)},
-              {"projection", name_of(options_.projection)},
+              {"projection", projection_of(a_.picture, options_)},
               {"format", a_.format},
               {"ms_mean", mean},
               {"images", written_},
@@ -417,6 +428,8 @@ Result<int> RenderRun::run() {
 Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) {
     if (a.video.empty() || !a.output.empty())
         return fail(ErrorKind::usage, "", "--time-lapse makes a video: give only --video");
+    if (a.picture.exact)
+        return fail(ErrorKind::usage, "", "--time-lapse makes no exact pictures", "omit --exact");
     if (!run_in(a.scene))
         return fail(ErrorKind::usage, a.scene,
                     "is not a run's folder; time lapses are in run folders");

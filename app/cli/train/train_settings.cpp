@@ -114,19 +114,8 @@ Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& giv
 
 Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
                                            const CommonArguments& common) {
-    CommonArguments out = common;
-    if (settings.lidar_weight <= 0 || common.backend == "cpu") return out;
-    if (common.backend == "cuda" || common.device)
-        return fail(ErrorKind::usage, "", "--lidar-weight needs rays, which only the CPU evaluates",
-                    "use --backend cpu, or --lidar-weight 0");
-    out.backend = "cpu";
-    GS_TRY(const Backend usual, backend_of(common));
-    if (usual.cuda)
-        log_warning(
-            "computing on the CPU, not on {}: --lidar-weight needs rays, which only the CPU "
-            "evaluates",
-            usual.name);
-    return out;
+    if (settings.lidar_weight <= 0) return common;
+    return on_rays(common, "--lidar-weight", "use --backend cpu, or --lidar-weight 0");
 }
 
 }  // namespace gs::cli

@@ -195,6 +195,11 @@ void project_block_backward(const ProjectParams& params, BlockView geometry, Blo
 // The stages before blending, a file each.
 ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
                                   int model_sh_degree);
+/// Takes lanes of the block that the tint hides out of the mask.
+void hide_block(const ProjectParams& params, std::size_t block, ProjectedBlock& out);
+/// Colours of a block as the camera sees them, tinted; takes lanes without one out of the mask.
+void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh, std::size_t block,
+                 ProjectedBlock& out);
 void cull_blocks(ParameterSource& source, const Camera& camera, const ProjectParams& params,
                  CpuState& state);
 /// How many isects there are.

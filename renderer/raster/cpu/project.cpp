@@ -74,11 +74,6 @@ void project_block(const ProjectParams& params, BlockView geometry, std::size_t 
     else
         HWY_DYNAMIC_DISPATCH(ProjectBlockByLens)(params, geometry, lanes, out);
 }
-void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh,
-                 ProjectedBlock& block) {
-    HWY_DYNAMIC_DISPATCH(ShadeBlock)(params, geometry, sh, block);
-}
-
 /// The words of a block's rows; those behind the last are each Gaussian as it is.
 struct BlockTint {
     std::uint32_t words[kBlock];
@@ -130,12 +125,11 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
         ProjectedBlock projected;
         project_block(params, geometry, std::min(kBlock, source.count() - block * kBlock),
                       projected);
-        if (!params.tint.empty()) projected.mask &= ~BlockTint(params.tint, block).hidden_lanes();
+        hide_block(params, block, projected);
         Coverage coverage[kBlock];
         cover_block(params, projected, spans, coverage);
         if (projected.mask != 0)
-            shade_block(params, geometry, source.sh(block, sh_scratch), projected);
-        if (!params.tint.empty()) BlockTint(params.tint, block).colour(projected);
+            shade_block(params, geometry, source.sh(block, sh_scratch), block, projected);
         state.candidate_mask[candidate] = projected.mask;
         state.candidate_slot[candidate] = slot;
         for (std::uint32_t lanes = projected.mask; lanes != 0; lanes &= lanes - 1, ++slot) {
@@ -152,6 +146,15 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
 }
 
 }  // namespace
+
+void hide_block(const ProjectParams& params, std::size_t block, ProjectedBlock& out) {
+    if (!params.tint.empty()) out.mask &= ~BlockTint(params.tint, block).hidden_lanes();
+}
+void shade_block(const ProjectParams& params, BlockView geometry, BlockView sh, std::size_t block,
+                 ProjectedBlock& out) {
+    HWY_DYNAMIC_DISPATCH(ShadeBlock)(params, geometry, sh, out);
+    if (!params.tint.empty()) BlockTint(params.tint, block).colour(out);
+}
 
 ProjectParams make_project_params(const Camera& camera, const RenderOptions& options,
                                   int model_sh_degree) {
