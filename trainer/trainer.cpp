@@ -67,7 +67,7 @@ Trainer::State::State(std::shared_ptr<const Capture> given_capture,
       settings(given_settings),
       backend(std::move(given_backend)),
       rows(*capture),
-      lidar(capture->path, capture->origin),
+      lidar(capture->lidars, capture->origin),
       drawn(trainable_views(*capture)) {
     const std::vector<std::uint8_t> blind = blind_lost_views(*capture);
     for (const std::size_t v : drawn) {

@@ -35,7 +35,7 @@ struct Trainer::State {
     static constexpr std::uint64_t kNothingExpected = ~std::uint64_t{0};
     std::uint64_t expected_from = kNothingExpected;
     AppearanceRows rows;                      ///< of `capture`
-    LidarBeams lidar;                         ///< of the same drive; empty: it has none
+    LidarBeams lidar;                         ///< of the capture; empty: it has none
     std::vector<std::size_t> drawn;           ///< trainable_views()
     PoseRefinement poses;                     ///< empty: they are taken as given
     std::deque<PoseGradient> pose_gradients;  ///< reported and not taken yet, oldest first

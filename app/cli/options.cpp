@@ -368,6 +368,7 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
     GS_TRY(options.random_points, parse_init(arguments.init));
     options.max_side = arguments.max_side;
     options.masks = arguments.masks;
+    options.lidars = arguments.lidars;
     if (arguments.undistort) options.undistort = *arguments.undistort;
     options.test_views = split(arguments.test_views, ',');
     if (arguments.test_every) {
@@ -394,7 +395,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     if (arguments.test_every || !arguments.test_views.empty()) {
         known.test_every = asked.test_every;
         known.test_views = asked.test_views;
-        known.test_views_of_run = false;
+        known.of_run = false;
         known.left_out.clear();
         known.listed_split = asked.listed_split;
     }

@@ -56,7 +56,8 @@ struct CaptureArguments {
     std::string downscale = "auto";  ///< a whole number or "auto"
     int max_side = 0;
     std::string masks;
-    std::string model;  ///< one of a capture's models
+    std::vector<std::string> lidars;  ///< recordings beside it; of `train`
+    std::string model;                ///< one of a capture's models
     std::optional<int> test_every;
     std::string test_views;  ///< names, comma separated
     std::string background;  ///< "r,g,b", each 0..1; empty: black

@@ -97,6 +97,7 @@ struct Capture {
     std::vector<std::string> unposed;  ///< photos beside those of the views that no pose names
     std::vector<CaptureNote>
         notes;  ///< what loading did: resampled lenses, downscaling, rejected points
+    std::vector<std::string> lidars;  ///< recordings of its world: its own, then those beside it
     std::shared_ptr<PhotoSource> source;  ///< of the views whose photos do not stay in memory
 
     std::vector<std::size_t> view_indices(bool test) const {

@@ -91,6 +91,26 @@ class Lidar(Case):
         rows = (self.folder / "photos" / "metrics.csv").read_text().splitlines()
         self.assertTrue(all(row.endswith(",") for row in rows[1:]))
 
+    def test_a_recording_beside_a_capture(self):
+        photos, out = self.folder / "photos", self.folder / "run"
+        shutil.copytree(self.drive, photos)
+        shutil.rmtree(photos / "sequences" / "00" / "velodyne")
+        words = ["train", photos, "--steps", 2, "--test-every", 2, "--lidar-weight", 0.1]
+        self.assertIn("has no lidar", self.expect(0, *words, "-o", self.folder / "none").err)
+        self.expect(0, *words, "-o", out, "--lidar", self.drive)
+        scored = json.loads((out / "metrics.json").read_text())["lidar"]
+        self.assertGreater(scored["returns"], 1000)
+        self.assertEqual(json.loads((out / "run.json").read_text())["loading"]["lidars"], [str(self.drive)])
+        # The run remembers it: resumed, scored, and where it has gone.
+        self.expect(0, "train", "--resume", out, "--steps", 3)
+        self.assertGreater(float((out / "metrics.csv").read_text().splitlines()[-1].rsplit(",", 1)[1]), 0)
+        self.assertGreater(self.expect(0, "eval", out, "--lidar", "--json").json["lidar"]["all"]["met"], 0)
+        other = self.folder / "other"
+        self.expect(2, *words, "-o", other, "--lidar", self.folder / "nowhere", says="does not exist")
+        self.expect(2, *words, "-o", other, "--lidar", self.capture, says="no sweep")
+        self.expect(2, *words, "-o", other, "--lidar", self.drive, "--backend", "cuda", says="only the CPU")
+        self.assertFalse(other.exists())
+
     def test_sweeps_are_drawn(self):
         self.expect(0, "render", self.shared / "run", "--lidar", self.drive, "-o", self.folder)
         self.assertEqual((self.folder / "000001_range.png").read_bytes()[:4], b"\x89PNG")

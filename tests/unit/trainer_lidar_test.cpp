@@ -10,6 +10,7 @@
 #include "tests/unit/small_run.h"
 #include "trainer/lidar/lidar_beams.h"
 #include "trainer/lidar/lidar_loss.h"
+#include "trainer/lidar/lidar_score.h"
 #include "trainer/replay/step_capture.h"
 #include "trainer/run/run_files.h"
 #include "trainer/step_record.h"
@@ -78,7 +79,8 @@ std::unique_ptr<Trainer> trainer_of(const std::shared_ptr<Capture>& capture,
 TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
     const WallDrive drive;
     TrainingSettings settings = wall_settings();
-    LidarBeams beams(drive.folder.path().string()), again(drive.folder.path().string());
+    const std::vector<std::string> paths{drive.folder.path().string()};
+    LidarBeams beams(paths), again(paths);
     ASSERT_FALSE(beams.empty());
     ASSERT_TRUE(beams.open() && again.open() && beams.open());
     std::size_t all = 0, most = 0;
@@ -121,16 +123,16 @@ TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
     ASSERT_TRUE(cropped);
     EXPECT_LT(cropped->rays.size(), learned / 2);
 
-    EXPECT_TRUE(LidarBeams("").empty());
-    EXPECT_FALSE(LidarBeams("").open());
-    EXPECT_TRUE(LidarBeams((drive.folder / "poses").string()).empty());
+    const LidarBeams none(std::vector<std::string>{});
+    EXPECT_TRUE(none.empty());
+    EXPECT_FALSE(LidarBeams({(drive.folder / "poses").string()}).open());
     for (int i = 0; i < 3; ++i)
         drive.folder.write("sequences/00/velodyne/00000" + std::to_string(i) + ".bin", "short");
-    LidarBeams broken(drive.folder.path().string());
+    LidarBeams broken(paths);
     ASSERT_TRUE(broken.open());
     EXPECT_EQ(broken.plan(wall_settings(), 3), nullptr);
     fs::remove_all(drive.folder / "sequences/00/velodyne");
-    EXPECT_FALSE(LidarBeams(drive.folder.path().string()).open());
+    EXPECT_FALSE(LidarBeams(paths).open());
 }
 
 TEST(TrainerLidar, TheLossesGradientIsItsSlope) {
@@ -188,7 +190,7 @@ TEST(TrainerLidar, AWallThatStandsTooNearGoesBack) {
     off.lidar_weight = 0;
     const auto without = trainer_of(capture, off);
     const auto elsewhere = std::make_shared<Capture>(*capture);
-    elsewhere->path.clear();  // a capture that has no lidar
+    elsewhere->lidars.clear();  // a capture that has no lidar
     const auto plain = trainer_of(elsewhere, wall_settings());
     for (int i = 0; i < 12; ++i) {
         EXPECT_TRUE(std::isnan(without->step().lidar_m));
@@ -244,6 +246,56 @@ TEST(TrainerLidar, MetricsHaveItAndCapturedStepsSayWhyNot) {
     for (const MemoryUse& use : trainer->memory())
         told |= use.category == "sweeps" && use.bytes > 0;
     EXPECT_TRUE(told);
+}
+
+/// Photos without a lidar of their own, and two recordings beside them.
+TEST(TrainerLidar, RecordingsBesideACaptureAreLearnedFrom) {
+    const WallDrive photos, first, second;
+    fs::remove_all(photos.folder / "sequences/00/velodyne");
+    CaptureOptions options;
+    const auto load = [&] { return load_capture(photos.folder.path(), options); };
+    const auto error = [&] {
+        const auto loaded = load();
+        return loaded ? std::string() : loaded.error().text();
+    };
+    EXPECT_TRUE(load()->lidars.empty());
+    options.lidars = {first.folder.path().string(), second.folder.path().string()};
+    auto capture = load();
+    ASSERT_TRUE(capture) << capture.error().text();
+    EXPECT_EQ(capture->lidars, options.lidars);
+    // A drive's own is not there twice.
+    const auto own = load_capture(first.folder.path(), options);
+    ASSERT_TRUE(own) << own.error().text();
+    EXPECT_EQ(own->lidars, (std::vector<std::string>{own->path, options.lidars[1]}));
+    // Six sweeps take turns.
+    LidarBeams beams(capture->lidars);
+    ASSERT_TRUE(beams.open());
+    for (std::uint64_t step = 0; step < 30; ++step) EXPECT_TRUE(beams.plan(wall_settings(), step));
+    LidarBeams one(std::vector<std::string>{options.lidars[0]});
+    ASSERT_TRUE(one.open());
+    for (std::uint64_t step = 0; step < 30; ++step) (void)one.plan(wall_settings(), step);
+    EXPECT_NEAR(static_cast<double>(beams.bytes()), 2 * static_cast<double>(one.bytes()),
+                0.1 * static_cast<double>(one.bytes()));
+    // A run learns from them, and remembers them.
+    const auto trainer =
+        trainer_of(std::make_shared<Capture>(std::move(*capture)), wall_settings());
+    EXPECT_GT(trainer->step().lidar_m, 0);
+    EXPECT_TRUE(score_lidars(trainer->model(), options.lidars));
+
+    options.lidars = {(photos.folder / "nowhere").string()};
+    EXPECT_NE(error().find("does not exist"), std::string::npos) << error();
+    options.of_run = true;
+    ASSERT_TRUE(load());
+    EXPECT_TRUE(load()->lidars.empty());
+    ASSERT_EQ(load()->skipped.size(), 1u);
+    options.of_run = false;
+    // Of another world: a kilometre aside.
+    first.folder.write("poses/00.txt",
+                       "1 0 0 1000 0 1 0 0 0 0 1 0\n1 0 0 1000 0 1 0 0 0 0 1 1\n"
+                       "1 0 0 1000 0 1 0 0 0 0 1 2\n");
+    options.lidars = {first.folder.path().string()};
+    EXPECT_NE(error().find("another world"), std::string::npos) << error();
+    EXPECT_NE(error().find("sweep 000001"), std::string::npos) << error();
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "trainer/lidar/lidar_beams.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/check.h"
 #include "base/log.h"
@@ -13,23 +14,19 @@ constexpr std::uint64_t kBeamStream = 0xBEA3000000000000ull;  // apart from othe
 constexpr std::size_t kMostKept = std::size_t{512} << 20;  // bytes of sweeps; more are read again
 constexpr std::uint32_t kGroup = 4;  // columns that are taken together, one of them held out
 
-bool inside(const ClipBox& box, Vec3d p) {
-    return p.x >= static_cast<double>(box.lo.x) && p.x <= static_cast<double>(box.hi.x) &&
-           p.y >= static_cast<double>(box.lo.y) && p.y <= static_cast<double>(box.hi.y) &&
-           p.z >= static_cast<double>(box.lo.z) && p.z <= static_cast<double>(box.hi.z);
-}
-
 }  // namespace
 
-LidarBeams::LidarBeams(const std::string& path, Vec3d origin)
-    : there_(!path.empty() && is_lidar_log(path)), path_(path), origin_(origin) {}
+LidarBeams::LidarBeams(std::vector<std::string> paths, Vec3d origin)
+    : paths_(std::move(paths)), origin_(origin) {}
 
 std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
     if (useless_[index] != 0 || kept_[index]) return kept_[index];
-    auto read = log_->read(index);
+    const auto [recording, number] = sweeps_[index];
+    const LidarLog& log = logs_[recording];
+    auto read = log.read(number);
     if (!read) {
         useless_[index] = 1;
-        log_warning("sweep {} is not used for training: {}", log_->sweeps[index].name,
+        log_warning("sweep {} is not used for training: {}", log.sweeps[number].name,
                     read.error().text());
         return nullptr;
     }
@@ -47,41 +44,44 @@ std::shared_ptr<const LidarBeams::Sweep> LidarBeams::sweep(std::size_t index) {
 }
 
 bool LidarBeams::open() {
-    if (!there_ || log_) return there_;
-    auto log = open_lidar_log(path_, origin_);
-    if (!log || log->sweeps.empty()) {
-        there_ = false;
-        log_warning("the lidar is not used for training: {}",
-                    log ? "it has no sweeps" : log.error().text());
-        return false;
+    for (const std::string& path : std::exchange(paths_, {})) {
+        auto log = open_lidar_log(path, origin_);
+        if (!log || log->sweeps.empty()) {
+            log_warning("the lidar is not used for training: {}",
+                        log ? path + " has no sweeps" : log.error().text());
+            continue;
+        }
+        for (std::size_t i = 0; i < log->sweeps.size(); ++i) sweeps_.emplace_back(logs_.size(), i);
+        logs_.push_back(std::move(*log));
     }
-    log_ = std::move(*log);
-    kept_.resize(log_->sweeps.size());
-    useless_.resize(log_->sweeps.size());
-    return true;
+    kept_.resize(sweeps_.size());
+    useless_.resize(sweeps_.size());
+    return !sweeps_.empty();
 }
 
 std::shared_ptr<const BeamPlan> LidarBeams::plan(const TrainingSettings& settings,
                                                  std::uint64_t step) {
-    CHECK(log_, "beams of a lidar that was not opened");
+    CHECK(!sweeps_.empty(), "beams of a lidar that was not opened");
     const auto seed = static_cast<std::uint64_t>(settings.seed), stream = kBeamStream + step;
-    const auto from = sweep(random_bits(seed, stream, 0) % log_->sweeps.size());
+    const std::size_t index = random_bits(seed, stream, 0) % sweeps_.size();
+    const auto from = sweep(index);
     if (!from || from->beams.empty()) return nullptr;
+    const Trajectory& world_from_sensor = logs_[sweeps_[index].first].world_from_sensor;
     const auto share =
         static_cast<float>(settings.lidar_beams / static_cast<double>(from->beams.size()));
     const std::optional<ClipBox> crop = crop_of(settings);
     auto out = std::make_shared<BeamPlan>();
     for (const LidarBeam& beam : from->beams) {
         if (random_uniform(seed, stream, 1 + beam.column / kGroup) >= share) continue;
-        const Pose pose = log_->world_from_sensor.at(from->time + static_cast<double>(beam.time));
+        const Pose pose = world_from_sensor.at(from->time + static_cast<double>(beam.time));
         const CameraRay ray = world_ray(beam, pose);
         const double range = static_cast<double>(beam.range);
-        if (crop && !inside(*crop, ray.origin + range * ray.direction)) continue;
+        if (crop && !crop->holds(ray.origin + range * ray.direction)) continue;
         out->rays.push_back(ray);
         out->ranges.push_back(beam.range);
     }
     if (out->rays.empty()) return nullptr;
-    const Pose middle = log_->world_from_sensor.at(from->time);
+    const Pose middle = world_from_sensor.at(from->time);
     out->sensor_from_world = inverse_of(middle);
     out->place = middle.translation;
     out->weight = settings.lidar_weight;

@@ -1,12 +1,12 @@
-// The lidar data of a drive that a step learns from, together with its photos: some beams of one
+// The lidar data of a capture that a step learns from, together with its photos: some beams of one
 // sweep, each as a ray in the world with its measured range. The seed and the step determine the
 // beams, so a resumed run takes the same ones. Owned by the trainer; beam_step.h draws them.
 #pragma once
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "renderer/io/lidar/lidar_log.h"
@@ -27,12 +27,12 @@ struct BeamPlan {
 class LidarBeams {
   public:
     LidarBeams() = default;
-    /// Of the drive that the capture at `path` was read from; without a lidar nothing. Nothing is
-    /// read before open(). `origin`: the capture's.
-    explicit LidarBeams(const std::string& path, Vec3d origin = {});
-    bool empty() const { return !there_; }
-    /// Reads the list of sweeps, the first time. False: it is empty. If its sweeps cannot be read,
-    /// it reports that and is empty from then on.
+    /// Of a capture's recordings (Capture::lidars). Nothing is read before open(). `origin`: the
+    /// capture's.
+    explicit LidarBeams(std::vector<std::string> paths, Vec3d origin = {});
+    bool empty() const { return paths_.empty() && sweeps_.empty(); }
+    /// Reads the lists of sweeps, the first time, and reports recordings that cannot be read.
+    /// False: there is no sweep.
     bool open();
     /// About `settings.lidar_beams` beams of one sweep, in groups of neighbouring columns. Never
     /// beams of held-out columns, nor beams outside the crop. Null: nothing of this step's sweep
@@ -48,12 +48,12 @@ class LidarBeams {
     };
     std::shared_ptr<const Sweep> sweep(std::size_t index);
 
-    bool there_ = false;
-    std::string path_;
+    std::vector<std::string> paths_;  ///< not opened yet
     Vec3d origin_;
-    std::optional<LidarLog> log_;
-    std::vector<std::shared_ptr<const Sweep>> kept_;  ///< [sweep] null: read when wanted
-    std::vector<std::uint8_t> useless_;               ///< [sweep] it could not be read
+    std::vector<LidarLog> logs_;
+    std::vector<std::pair<std::size_t, std::size_t>> sweeps_;  ///< recording, number in it
+    std::vector<std::shared_ptr<const Sweep>> kept_;           ///< [sweep] null: read when wanted
+    std::vector<std::uint8_t> useless_;                        ///< [sweep] it could not be read
     std::size_t bytes_ = 0;
 };
 

@@ -7,22 +7,23 @@
 
 namespace gs {
 
-std::optional<SweepScore> score_drive(const GaussianModel& model, const std::string& path,
-                                      std::size_t most) {
-    if (path.empty() || !is_lidar_log(path)) return std::nullopt;
-    const auto log = open_lidar_log(path, model.origin);
-    if (!log) return std::nullopt;
-    const std::size_t n = log->sweeps.size(), take = std::min(n, most);
+std::optional<SweepScore> score_lidars(const GaussianModel& model,
+                                       std::span<const std::string> paths, std::size_t most) {
     std::vector<SweepScore> scores;
     std::vector<float> differences;
-    for (std::size_t i = 0; i < take; ++i) {
-        const auto sweep = log->read(i * n / take);
-        if (!sweep) continue;
-        const DrawnSweep drawn =
-            draw_sweep(model, *sweep, log->world_from_sensor, rules_of(Compatibility::tight));
-        scores.push_back(score_sweep(*sweep, drawn.image, false));
-        const auto of = range_differences(*sweep, drawn.image, false);
-        differences.insert(differences.end(), of.begin(), of.end());
+    for (const std::string& path : paths) {
+        const auto log = open_lidar_log(path, model.origin);
+        if (!log) continue;
+        const std::size_t n = log->sweeps.size(), take = std::min(n, most);
+        for (std::size_t i = 0; i < take; ++i) {
+            const auto sweep = log->read(i * n / take);
+            if (!sweep) continue;
+            const DrawnSweep drawn =
+                draw_sweep(model, *sweep, log->world_from_sensor, rules_of(Compatibility::tight));
+            scores.push_back(score_sweep(*sweep, drawn.image, false));
+            const auto of = range_differences(*sweep, drawn.image, false);
+            differences.insert(differences.end(), of.begin(), of.end());
+        }
     }
     if (scores.empty()) return std::nullopt;
     return score_sweeps(scores, std::move(differences));

@@ -154,7 +154,9 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
         if (name.is_string()) out.test_views.push_back(name.get<std::string>());
-    out.test_views_of_run = true;
+    out.of_run = true;
+    for (const nlohmann::json& path : member(json, "lidars"))
+        if (path.is_string()) out.lidars.push_back(path.get<std::string>());
     for (const nlohmann::json& name : member(json, "left_out"))
         if (name.is_string()) out.left_out.push_back(name.get<std::string>());
     // Runs that do not say it have none, however far their capture is from zero.
@@ -218,6 +220,7 @@ Json to_json(const RunDescription& d) {
                {"left_out", l.left_out},
                {"background", {l.background.x, l.background.y, l.background.z}},
                {"masks", l.masks},
+               {"lidars", l.lidars},
                {"random_points", l.random_points},
                {"undistort", l.undistort},
                {"seed", l.seed}}},

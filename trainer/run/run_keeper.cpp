@@ -59,6 +59,8 @@ Result<void> write_description(const RunContext& run, const fs::path& path) {
     }
     if (!loading.masks.empty() && loading.masks != kNoMasks)
         loading.masks = fs::absolute(loading.masks, error).lexically_normal().string();
+    for (std::string& lidar : loading.lidars)
+        lidar = fs::absolute(lidar, error).lexically_normal().string();
     return write_text_file(path, json_text(to_json(description), 1) + "\n");
 }
 

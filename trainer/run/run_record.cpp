@@ -85,7 +85,7 @@ void RunContext::measure_aligned() {
 
 void RunContext::measure_lidar() {
     if (!trainer->finished() || std::exchange(record.lidar_step, step()) == step()) return;
-    record.lidar = score_drive(trainer->model(), trainer->capture().path);
+    record.lidar = score_lidars(trainer->model(), trainer->capture().lidars);
     if (const auto& lidar = record.lidar)
         tell(LogLevel::info,
              fmt::format(

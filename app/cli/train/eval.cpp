@@ -165,7 +165,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     print_scores(result);
     Json lidar, worst;
     if (a.lidar) {
-        GS_TRY(lidar, evaluate_sweeps(scene.model, photos.capture, a.all_views));
+        GS_TRY(lidar, evaluate_sweeps(scene.model, *capture, a.all_views));
     }
     if (a.worst > 0 && result.images.size() == views.size())
         worst = tell_worst(std::make_shared<const GaussianModel>(std::move(scene.model)), capture,

@@ -79,7 +79,9 @@ Result<int> render_lidar(const std::string& scene, const std::string& lidar,
     return kDone;
 }
 
-Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lidar, bool all) {
+namespace {
+
+Result<Json> evaluate_recording(const GaussianModel& model, const std::string& lidar, bool all) {
     std::vector<SweepScore> scores;
     std::vector<float> differences;
     GS_TRY(Json out,
@@ -106,6 +108,20 @@ Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lida
     out["all"] = rows.back();
     rows.erase(rows.size() - 1);
     out["sweeps"] = rows;
+    return out;
+}
+
+}  // namespace
+
+Result<Json> evaluate_sweeps(const GaussianModel& model, const Capture& capture, bool all) {
+    // Without any, opening the capture as one says what was looked for.
+    if (capture.lidars.size() < 2)
+        return evaluate_recording(
+            model, capture.lidars.empty() ? capture.path : capture.lidars.front(), all);
+    Json out = Json::array();
+    for (const std::string& lidar : capture.lidars) {
+        GS_TRY(out.emplace_back(), evaluate_recording(model, lidar, all));
+    }
     return out;
 }
 

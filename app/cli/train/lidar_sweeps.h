@@ -14,7 +14,9 @@ namespace gs::cli {
 /// drawn (median), drawn (expected), alpha, measured. Prints what was done; an exit code.
 Result<int> render_lidar(const std::string& scene, const std::string& lidar,
                          const std::string& output, bool npy, const CommonArguments& common);
-/// Scores every sweep, prints a table. `all`: all beams, not only the held-out columns.
-Result<Json> evaluate_sweeps(const GaussianModel& model, const std::string& lidar, bool all);
+/// Scores every sweep of the capture's lidars, prints a table each. `all`: all beams, not only the
+/// held-out columns. An object; of several recordings a list of them. Errors: not_found, there is
+/// none.
+Result<Json> evaluate_sweeps(const GaussianModel& model, const Capture& capture, bool all);
 
 }  // namespace gs::cli

@@ -101,6 +101,12 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
               "limit the photos' memory; other photos are reread when needed, with the same result "
               "[no limit]")
         ->group("Capture");
+    add_value(app, "--lidar PATH,...", a.loading.lidars,
+              "also learn from these recordings, with poses in the capture's world; needs "
+              "--lidar-weight")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->group("Lidar");
     add_loading(app, a.loading);
     add_background(app, a.loading.background, "Capture");
     add_settings(app, a.settings);

@@ -36,16 +36,18 @@ void DrivePart::scene_changed(SceneChange change) {
     command_ = 0;
     publish();
     const Capture* capture = ctx_.scene ? ctx_.scene->capture.get() : nullptr;
-    if (!capture || !is_lidar_log(capture->path)) return;
+    if (!capture || capture->lidars.empty()) return;
     // A few small files, which were read a moment ago.
-    if (auto log = open_drive(capture->path, capture)) take(std::move(*log));
+    if (auto log = open_drive(capture->lidars.front(), capture)) take(std::move(*log));
 }
 
 void DrivePart::open(const std::string& path) {
     const std::shared_ptr<const Capture> capture = ctx_.scene ? ctx_.scene->capture : nullptr;
     if (path.empty() && !capture)
         return ctx_.events.error("no drive is open: name a lidar recording");
-    const std::string which = path.empty() ? capture->path : path;
+    const std::string which = !path.empty()             ? path
+                              : capture->lidars.empty() ? capture->path
+                                                        : capture->lidars.front();
     ctx_.jobs.start<DriveLog>(
         {kDriveLogJob, "reading " + which, ctx_.events.command},
         [which, capture](const Progress&) { return open_drive(which, capture.get()); },

@@ -40,8 +40,8 @@ struct CaptureOptions {
                          ///< none
     ListedSplit listed_split = ListedSplit::used;  ///< where there is one, it wins over test_every
     std::vector<std::string>
-        test_views;  ///< names (with or without extension) that are the test views instead
-    bool test_views_of_run = false;  ///< a photo may have gone since; otherwise that is an error
+        test_views;       ///< names (with or without extension) that are the test views instead
+    bool of_run = false;  ///< a photo or recording may have gone since; else that is an error
     std::vector<std::string>
         left_out;               ///< names of views that are not used: what a run's list said
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this
@@ -49,7 +49,9 @@ struct CaptureOptions {
                              ///< kNoMasks = none count
     bool undistort = false;  ///< photos are resampled to pinholes and a rolling shutter is left
                              ///< out, for what needs pinholes; else each keeps lens and shutter
-    bool photos = true;      ///< false: cameras and points only
+    std::vector<std::string> lidars;  ///< recordings beside the capture, with poses in its world;
+                                      ///< they join its own as Capture::lidars
+    bool photos = true;               ///< false: cameras and points only
     std::size_t random_points =
         0;  ///< N random points replace the capture's own; 0 = only if it has none
     std::uint64_t photo_memory = 0;  ///< bytes that photos may take: where they do not fit, each is

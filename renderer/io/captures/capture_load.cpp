@@ -14,6 +14,7 @@
 #include "base/record/scope.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/lidar_beside.h"
 #include "renderer/io/captures/photo_load.h"
 #include "renderer/io/captures/photo_stream.h"
 #include "renderer/io/captures/point_colors.h"
@@ -333,6 +334,7 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
     else if (options.photos && !has_colors(source, capture.points))
         color_points_from_photos(capture);
     ensure_points(source, options, capture);
+    GS_TRY_VOID(join_lidars(options, capture));
     return capture;
 }
 
