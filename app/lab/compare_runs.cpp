@@ -66,7 +66,8 @@ std::vector<Looked> headlines() {
             of_value("to target", "s", Better::less, true, 3),
             of_value("peak memory", "bytes", Better::less, false, 2),
             of_value("isects", "", Better::less, false, 0.5),
-            of_value("step", "ms", Better::less, true, 3)};
+            of_value("step", "ms", Better::less, true, 3),
+            of_value("range", "m", Better::less, false, 2)};
 }
 
 std::vector<Looked> stages_of(std::span<const RunPair> pairs) {
@@ -256,15 +257,12 @@ struct GateSubject {
     const char *gate, *metric;
     double sign;
 };
-constexpr GateSubject kGateSubjects[] = {{"psnr_drop", "PSNR", -1},
-                                         {"ssim_drop", "SSIM", -1},
-                                         {"gaussians_rise", "Gaussians", 1},
-                                         {"training_rise", "training", 1},
-                                         {"total_rise", "total", 1},
-                                         {"memory_rise", "peak memory", 1},
-                                         {"to_target_rise", "to target", 1},
-                                         {"isects_rise", "isects", 1},
-                                         {"step_rise", "step", 1}};
+constexpr GateSubject kGateSubjects[] = {
+    {"psnr_drop", "PSNR", -1},          {"ssim_drop", "SSIM", -1},
+    {"gaussians_rise", "Gaussians", 1}, {"training_rise", "training", 1},
+    {"total_rise", "total", 1},         {"memory_rise", "peak memory", 1},
+    {"to_target_rise", "to target", 1}, {"isects_rise", "isects", 1},
+    {"step_rise", "step", 1},           {"range_rise", "range", 1}};
 
 GateRow judge_gate(const Gate& gate, std::span<const MetricRow> metrics) {
     GateRow out{gate};

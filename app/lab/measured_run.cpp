@@ -59,6 +59,10 @@ void take_values(const MeasuredJson& metrics, LabRun& into) {
     add("training", "s", told(metrics, "seconds"));
     add("loading", "s", told(metrics, "load_seconds"));
     add("total", "s", told(metrics, "total_seconds"));
+    const MeasuredJson& lidar = member(metrics, "lidar");
+    add("range", "m", told(lidar, "median_m"));
+    add("ranges in 10 cm", "share", told(lidar, "within_10cm"));
+    add("Chamfer", "m", told(lidar, "chamfer_m"));
     const MeasuredJson& machine = member(metrics, "machine");
     const double waited = told(machine, "waited_of_all_time");
     add("threads waited", "share",

@@ -61,6 +61,16 @@ std::string definition_of(const SampleScene& s) {
     return fmt::format("sample {} {} {}x{} {}", s.scenery, s.views, s.width, s.height, s.points);
 }
 
+/// All files of a recording are in one folder. `paths`: as of --lidar.
+void add_recordings(std::string_view paths, std::vector<fs::path>& folders) {
+    while (!paths.empty()) {
+        const fs::path path = paths.substr(0, paths.find(','));
+        std::error_code error;
+        folders.push_back(fs::is_directory(path, error) ? path : path.parent_path());
+        paths.remove_prefix(std::min(paths.size(), path.native().size() + 1));
+    }
+}
+
 /// Everything that a run depends on besides program, seed and backend.
 std::string how_of(const Suite& suite, const SuiteScene& scene, const SuiteSettings& settings) {
     std::string out = scene.sample ? definition_of(*scene.sample) : scene.capture.string();
@@ -195,7 +205,10 @@ class SuiteRunner {
             GS_TRY_VOID(make_sample(scene));
             std::vector<fs::path> folders{places_.at(scene.name)};
             for (std::size_t i = 0; i + 1 < scene.loading.size(); i += 2)
-                if (scene.loading[i] == "--masks") folders.emplace_back(scene.loading[i + 1]);
+                if (scene.loading[i] == "--masks")
+                    folders.emplace_back(scene.loading[i + 1]);
+                else if (scene.loading[i] == "--lidar")
+                    add_recordings(scene.loading[i + 1], folders);
             GS_TRY(contents_[scene.name], content_of(folders, file_));
         }
         return {};

@@ -18,9 +18,9 @@ namespace {
 
 constexpr std::uint64_t kLargestSuite = 1 << 20;  // bytes
 constexpr double kMostSteps = 1e9, kMostSeconds = 1e7, kMostSeed = 9007199254740992.0;
-constexpr const char* kGateMetrics[] = {"psnr_drop",      "ssim_drop",   "gaussians_rise",
-                                        "training_rise",  "total_rise",  "memory_rise",
-                                        "to_target_rise", "isects_rise", "step_rise"};
+constexpr const char* kGateMetrics[] = {
+    "psnr_drop",   "ssim_drop",      "gaussians_rise", "training_rise", "total_rise",
+    "memory_rise", "to_target_rise", "isects_rise",    "step_rise",     "range_rise"};
 
 std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
@@ -155,6 +155,7 @@ constexpr SuiteKey<SuiteScene> kSceneKeys[] = {
     {"test_every", [](SuiteScene& s, std::string_view t) { return loads(s, "--test-every", t); }},
     {"test_views", [](SuiteScene& s, std::string_view t) { return loads(s, "--test-views", t); }},
     {"masks", [](SuiteScene& s, std::string_view t) { return loads(s, "--masks", t); }},
+    {"lidar", [](SuiteScene& s, std::string_view t) { return loads(s, "--lidar", t); }},
     {"background", [](SuiteScene& s, std::string_view t) { return loads(s, "--background", t); }},
     {"photos_hash", [](SuiteScene& s, std::string_view t) { return take_hash(s, "photos_hash", t); }},
     {"points_hash", [](SuiteScene& s, std::string_view t) { return take_hash(s, "points_hash", t); }},

@@ -6,6 +6,7 @@
 
 #include "app/lab/capture_content.h"
 #include "app/lab/lab_file.h"
+#include "app/lab/measured_run.h"
 #include "app/lab/suite.h"
 #include "profiler/history/history.h"
 #include "tests/support/temporary_folder.h"
@@ -30,6 +31,7 @@ gate psnr_drop <= 0.05  # dB
 [scene fox]
 capture = captures/fox
 downscale = 4
+lidar = turns/a.pcap
 optional = yes
 target_db = 22.5
 [scene toys]
@@ -47,7 +49,8 @@ antialiased = yes
     EXPECT_EQ(suite->seeds, (std::vector<std::uint64_t>{3, 1}));
     EXPECT_EQ(suite->backends, (std::vector<std::string>{"cpu", "cuda"}));
     EXPECT_EQ(suite->runs(), 16u);
-    EXPECT_EQ(suite->scenes[0].loading, (std::vector<std::string>{"--downscale", "4"}));
+    EXPECT_EQ(suite->scenes[0].loading,
+              (std::vector<std::string>{"--downscale", "4", "--lidar", "turns/a.pcap"}));
     EXPECT_TRUE(suite->scenes[0].optional);
     EXPECT_EQ(suite->scenes[0].target_db, 22.5);
     ASSERT_TRUE(suite->scenes[1].sample);
@@ -238,6 +241,19 @@ TEST(LabFile, AFullDiskLeavesNothingHalf) {
     EXPECT_EQ(file->runs()->front().photos.size(), 2u);
     ASSERT_TRUE(file->add(large));
     EXPECT_EQ(file->runs()->size(), 2u);
+}
+
+TEST(MeasuredRun, HasTheRangesOfALidar) {
+    const test::TemporaryFolder folder;
+    ASSERT_TRUE(write_text_file(
+        folder.path() / "metrics.json",
+        R"({"interrupted": false, "steps": 9, "lidar": {"returns": 7, "median_m": 0.25,
+            "within_10cm": 0.5, "chamfer_m": null}, "test": {"images": []}})"));
+    LabRun run;
+    ASSERT_TRUE(take_measured(folder.path(), true, run));
+    EXPECT_EQ(run.value_of("range"), 0.25);
+    EXPECT_EQ(run.value_of("ranges in 10 cm"), 0.5);
+    EXPECT_TRUE(std::isnan(run.value_of("Chamfer")));
 }
 
 }  // namespace

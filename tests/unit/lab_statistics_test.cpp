@@ -203,6 +203,26 @@ TEST(CompareRuns, GatesFailOnlyWhereTheIntervalExcludesThem) {
     EXPECT_NE(equal.gates[0].state, GateState::fails);
 }
 
+TEST(CompareRuns, RangesHaveAGate) {
+    Noise noise(4);
+    std::vector<LabRun> runs;
+    for (int seed = 0; seed < 5; ++seed)
+        for (const char* label : {"a", "b"}) {
+            runs.push_back(made_run(label, 0, seed, {}, noise));
+            const double range = label[0] == 'b' ? 0.3 : 0.2;
+            runs.back().values.push_back({"range", "m", range + 0.002 * noise.normal()});
+        }
+    const std::vector<Gate> gates{*parse_gate("range_rise <= 5"), *parse_gate("range_rise <= 90")};
+    const RunComparison c =
+        compare_runs(*select_runs(runs, "a"), *select_runs(runs, "b"), gates).value();
+    EXPECT_EQ(c.gates[0].state, GateState::fails);
+    EXPECT_NEAR(c.gates[0].value, 50, 5);
+    EXPECT_EQ(c.gates[1].state, GateState::holds);
+    const auto row = std::ranges::find(c.metrics, "range", &MetricRow::metric);
+    ASSERT_NE(row, c.metrics.end());
+    EXPECT_EQ(row->verdict, "worse");
+}
+
 TEST(CompareRuns, TimesOfABusyMachineHaveNoVerdict) {
     Noise noise(3);
     std::vector<LabRun> runs;
