@@ -152,7 +152,7 @@ TEST_F(Click, TheCameraButtonGivesWhatTheLensIs) {
     ui.frame(draw);
     const auto given_from = [&](float button) {
         Given given;
-        for (float y = 20; y < 330; y += 9)
+        for (float y = 20; y < 365; y += 9)
             for (float x = button - 20; x < button + 300; x += 25) {
                 ui.click({button, 15}, draw);
                 ui.drag({x, y}, {x + 8, y}, draw);  // also presses buttons
@@ -173,8 +173,9 @@ TEST_F(Click, TheCameraButtonGivesWhatTheLensIs) {
     }
     ASSERT_GT(button, 0);
     const auto given = given_from(button);
-    for (const char* name : {"view.fov", "view.near", "view.orthographic", "view.from.front",
-                             "view.from.bottom", "view.grid", "view.fast", "view.clip.fit"})
+    for (const char* name :
+         {"view.fov", "view.near", "view.orthographic", "view.from.front", "view.from.bottom",
+          "view.grid", "view.fast", "view.exact", "view.clip.fit"})
         EXPECT_TRUE(has(given, name)) << name;
     snapshot.view.clip = ClipBox{{-1, -1, -1}, {1, 1, 1}};
     const auto clipped = given_from(button);
