@@ -41,7 +41,8 @@ enum class Tag : std::uint32_t {
     appearance,       // this and the next: where exposure and colour are learned
     appearance_moments,
     origin = 48,  // after the run's numbers, where the capture has one
-    poses = 32    // after the run's numbers, where poses are corrected
+    poses = 32,   // after the run's numbers, where poses are corrected
+    intrinsics    // likewise
 };
 
 std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
@@ -242,35 +243,32 @@ Result<void> read_appearance(Reader& reader, AppearanceState& appearance) {
     return {};
 }
 
-static_assert(std::is_trivially_copyable_v<PoseRow> && std::is_trivially_copyable_v<PoseGradient>);
 /// How many rows there are, the rows, then gradients.
-std::vector<std::byte> bytes_of(const PoseState& poses) {
+template <class Row, class Gradient>
+std::vector<std::byte> bytes_of(const Learned<Row, Gradient>& learned) {
+    static_assert(std::is_trivially_copyable_v<Row> && std::is_trivially_copyable_v<Gradient>);
     std::vector<std::byte> out;
-    const auto add = [&](std::span<const std::byte> part) {
+    const std::uint64_t rows = learned.rows.size();
+    for (const auto part : {bytes_of(rows), std::as_bytes(std::span(learned.rows)),
+                            std::as_bytes(std::span(learned.gradients))})
         out.insert(out.end(), part.begin(), part.end());
-    };
-    const std::uint64_t rows = poses.rows.size();
-    add(bytes_of(rows));
-    add(std::as_bytes(std::span(poses.rows)));
-    add(std::as_bytes(std::span(poses.gradients)));
     return out;
 }
-Result<void> read_poses(Reader& reader, PoseState& out) {
-    GS_TRY(const auto payload, reader.section(Tag::poses, "poses"));
+template <class Row, class Gradient>
+Result<void> read_learned(Reader& reader, Tag tag, const char* what, Learned<Row, Gradient>& out) {
+    GS_TRY(const auto payload, reader.section(tag, what));
     std::uint64_t rows = 0;
-    if (payload.size() < sizeof rows) return reader.broken("poses", "ends early");
+    if (payload.size() < sizeof rows) return reader.broken(what, "ends early");
     std::memcpy(&rows, payload.data(), sizeof rows);
-    const std::size_t left = payload.size() - sizeof rows;
-    if (rows > left / sizeof(PoseRow) ||
-        (left - rows * sizeof(PoseRow)) % sizeof(PoseGradient) != 0)
-        return reader.broken("poses", "has the wrong size");
+    const auto left = payload.subspan(sizeof rows);
+    if (rows > left.size() / sizeof(Row) ||
+        (left.size() - rows * sizeof(Row)) % sizeof(Gradient) != 0)
+        return reader.broken(what, "has the wrong size");
     out.rows.resize(rows);
-    out.gradients.resize((left - rows * sizeof(PoseRow)) / sizeof(PoseGradient));
-    const std::byte* from = payload.data() + sizeof rows;
-    if (rows > 0) std::memcpy(out.rows.data(), from, rows * sizeof(PoseRow));
-    if (!out.gradients.empty())
-        std::memcpy(out.gradients.data(), from + rows * sizeof(PoseRow),
-                    out.gradients.size() * sizeof(PoseGradient));
+    out.gradients.resize((left.size() - rows * sizeof(Row)) / sizeof(Gradient));
+    const auto first = left.first(rows * sizeof(Row)), rest = left.subspan(first.size());
+    std::ranges::copy(first, std::as_writable_bytes(std::span(out.rows)).begin());
+    std::ranges::copy(rest, std::as_writable_bytes(std::span(out.gradients)).begin());
     return {};
 }
 
@@ -358,7 +356,10 @@ Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capt
             fmt::format("the checkpoint's origin is {}, the capture's is {}",
                         text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
             "load the capture with the run's own loading options (its run.json)");
-    if (settings.refine_poses) GS_TRY_VOID(read_poses(reader, out.poses));
+    auto& [poses, intrinsics] = out.cameras;
+    if (settings.refine_poses) GS_TRY_VOID(read_learned(reader, Tag::poses, "poses", poses));
+    if (settings.refine_intrinsics)
+        GS_TRY_VOID(read_learned(reader, Tag::intrinsics, "intrinsics", intrinsics));
     GS_TRY_VOID(read_arrays(reader, numbers, settings, out.arrays));
     if (capture != nullptr && settings.appearance != AppearanceMode::none &&
         !fit_appearance(out.arrays.appearance, *capture))
@@ -383,7 +384,7 @@ void write_births(Writer& out, const IdBook& book) {
 }
 
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
-                    RunNumbers n, const PoseState& poses, const RunArrays& arrays) {
+                    RunNumbers n, const LearnedCameras& cameras, const RunArrays& arrays) {
     const GaussianModel& model = arrays.model;
     const AdamState& adam = arrays.adam;
     out.raw(std::as_bytes(std::span(kMagic)));
@@ -399,7 +400,8 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     std::copy(adam.highest.begin(), adam.highest.end(), n.highest);
     out.section(Tag::run, bytes_of(n));
     if (!is_zero(capture.origin)) out.section(Tag::origin, bytes_of(capture.origin));
-    if (settings.refine_poses) out.section(Tag::poses, bytes_of(poses));
+    if (settings.refine_poses) out.section(Tag::poses, bytes_of(cameras.poses));
+    if (settings.refine_intrinsics) out.section(Tag::intrinsics, bytes_of(cameras.intrinsics));
     each_row_array(
         [&](const RowArray& array, const auto& values) {
             if (!array.used(settings)) return;
@@ -420,12 +422,12 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     const Span span(Stage::checkpoint, steps_done());
     GS_TRY(auto file, AtomicFile::create(path));
     Writer out(file);
-    const PoseState poses = state_->pose_state();
+    const LearnedCameras cameras = state_->refined.learned(*state_->backend);
     state_->backend->look_at_arrays([&](const RunArrays& arrays) {
         RunNumbers numbers{};
         numbers.extent = state_->extent;
         numbers.drawn = state_->sampler.drawn();
-        write_contents(out, *state_->capture, state_->settings, numbers, poses, arrays);
+        write_contents(out, *state_->capture, state_->settings, numbers, cameras, arrays);
     });
     if (!out.result) return out.result;
     return file.commit();
@@ -440,7 +442,7 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
     GS_TRY_VOID(state->may_draw());
     if (!state->restore(std::move(contents)))
         return fail(ErrorKind::malformed, checkpoint.string(),
-                    "its pose corrections do not belong to this capture");
+                    "its corrected cameras do not belong to this capture");
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 

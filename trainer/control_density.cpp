@@ -79,7 +79,7 @@ std::size_t Trainer::State::reduce_to(std::size_t keep) {
 
 std::vector<Camera> Trainer::State::training_cameras() const {
     std::vector<Camera> out;
-    for (const std::size_t view : drawn) out.push_back(poses.camera(*capture, view));
+    for (const std::size_t view : drawn) out.push_back(refined.camera(*capture, view));
     return out;
 }
 

@@ -15,7 +15,7 @@
 #include "trainer/density/nudge.h"
 #include "trainer/density/relocation.h"
 #include "trainer/lidar/beam_step.h"
-#include "trainer/poses/pose_refinement.h"
+#include "trainer/poses/intrinsics_refinement.h"
 #include "trainer/training_backend.h"
 
 namespace gs {
@@ -50,13 +50,29 @@ struct BlockHashes {
     }
 };
 
+constexpr std::size_t kLens = math::kLensNumbers;
+/// Of the gradients by the camera, what each block adds; empty where it is not wanted.
+struct CameraParts {
+    std::vector<BlockMotion> motion;
+    std::vector<std::array<float, kLens>> lens;
+
+    void begin(const RenderOptions& wanted, std::size_t blocks) {
+        motion.assign(wanted.motion ? blocks : 0, {});
+        lens.assign(wanted.intrinsics ? blocks : 0, {});
+    }
+    void add(const BlockGradients& g) {
+        if (!motion.empty()) std::copy_n(g.motion, 6, motion[g.block].begin());
+        if (!lens.empty()) std::copy_n(g.intrinsics, kLens, lens[g.block].begin());
+    }
+};
+
 /// Takes each block's gradients as backward makes them and steps that block at once: gradients are
 /// stored nowhere, but in a batch of several views, whose last steps the blocks that any has shown.
 class TrainingSink final : public GradientSink {
   public:
     TrainingSink(GaussianModel& model, LazyAdam& adam, BatchGradients* batch,
                  const Buffer<std::uint32_t>& tags, DensityStatistics* statistics,
-                 const Camera& camera, BlockHashes* hashes, std::vector<BlockMotion>* motion)
+                 const Camera& camera, BlockHashes* hashes, CameraParts& parts)
         : model_(model),
           adam_(adam),
           batch_(batch),
@@ -64,7 +80,7 @@ class TrainingSink final : public GradientSink {
           statistics_(statistics),
           camera_(camera),
           hashes_(hashes),
-          motion_(motion) {}
+          parts_(parts) {}
     void take(const BlockGradients& gradients) override {
         if (adam_.filter().empty()) return take_stored(gradients);
         BlockGradients stored = gradients;
@@ -79,8 +95,7 @@ class TrainingSink final : public GradientSink {
         if (statistics_ != nullptr)
             statistics_->add(gradients, skipped | locked, camera_.width, camera_.height);
         if (hashes_ != nullptr) hashes_->add_gradients(model_, gradients);
-        if (motion_ != nullptr)
-            std::copy_n(gradients.motion, 6, (*motion_)[gradients.block].begin());
+        parts_.add(gradients);
     }
     /// The step of a batch's `views` views.
     void step_batch(std::uint32_t views) {
@@ -116,8 +131,8 @@ class TrainingSink final : public GradientSink {
     const Buffer<std::uint32_t>& tags_;
     DensityStatistics* const statistics_;
     const Camera& camera_;
-    BlockHashes* const hashes_;               ///< null: not wanted
-    std::vector<BlockMotion>* const motion_;  ///< by block; null: not wanted
+    BlockHashes* const hashes_;  ///< null: not wanted
+    CameraParts& parts_;
     std::atomic<std::size_t> poisoned_{0};
 };
 
@@ -158,6 +173,7 @@ class CpuTraining final : public TrainingBackend {
     void reset_opacity() override { edit(gs::reset_opacity); }
     Buffer<float> filter() const override { return run_.filter; }
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override;
+    bool refines_intrinsics() const override { return true; }
     bool takes_beams() const override { return true; }
     std::uint64_t steps() const override { return run_.adam.steps; }
     std::size_t count() const override { return run_.model.count; }
@@ -195,7 +211,7 @@ class CpuTraining final : public TrainingBackend {
     RenderResult picture_;
     ImageF shown_;  ///< picture_ through its photo's look
     PixelGradients gradients_;
-    std::vector<BlockMotion> motion_;
+    CameraParts parts_;
     BatchGradients batch_;  ///< where a step takes several views, or beams beside one
     BeamStep beams_;
 };
@@ -303,12 +319,13 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     BlockHashes hashes;
     TrainingSink sink(run_.model, adam_, in_batch(plan) ? &batch_ : nullptr, run_.identity.tags,
                       plan.gathers_statistics ? &run_.statistics : nullptr, plan.camera,
-                      plan.hashes ? &hashes : nullptr, plan.options.motion ? &motion_ : nullptr);
-    if (plan.options.motion) motion_.assign(run_.model.blocks(), {});
+                      plan.hashes ? &hashes : nullptr, parts_);
+    parts_.begin(plan.options, run_.model.blocks());
     if (sound)
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
-    if (plan.options.motion && sound) out.motion = sum_of(motion_);
+    if (plan.options.motion && sound) out.motion = motion_of(parts_.motion);
+    if (plan.options.intrinsics && sound) out.intrinsics = sum_of<kLens>(parts_.lens);
     if (plan.beams) {
         const Span span(Stage::rays, plan.beams->rays.size());
         BeamSink beam_sink(sink);

@@ -39,9 +39,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
     const std::pair place{outcome.step, outcome.part.index};
     if (outcome.step == 0 || place <= newest_outcome) return;
     newest_outcome = place;
-    if (outcome.motion && outcome.divisor == 1)  // poses wait for photos of full size
-        pose_gradients.push_back(
-            {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
+    refined.add(outcome);
     record_counts(outcome.counters,
                   shrunk_camera(capture->views[outcome.view_index].camera, outcome.divisor));
     const bool sound = std::isfinite(outcome.terms.loss);

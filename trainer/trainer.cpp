@@ -94,7 +94,7 @@ Result<void> Trainer::State::may_draw() const {
                 "a step of {} photos needs at least that many, but only {} can be trained on",
                 batch_of(settings), drawn.size()),
             fmt::format("choose a batch of {} at most", drawn.size()));
-    return {};
+    return may_refine(settings, *backend, *capture, drawn);
 }
 
 int Trainer::State::sh_degree() const {
@@ -144,7 +144,7 @@ Result<void> Trainer::State::begin() {
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));
     sampler = Sampler(drawn, static_cast<std::uint64_t>(settings.seed));
-    poses = settings.refine_poses ? PoseRefinement(*capture, drawn) : PoseRefinement();
+    refined = RefinedCameras(settings, *capture, drawn);
     if (settings.filter_3d)
         gs::size_filter(std::as_const(arrays.model.values).span().first(3 * arrays.model.capacity),
                         arrays.model.count, training_cameras(), filter_near(), FilterRows::all,
@@ -153,7 +153,6 @@ Result<void> Trainer::State::begin() {
         divides < photo_divisor(settings, 0, std::numeric_limits<int>::max()))
         log_info("the smallest photo has {} pixels on a side: photos begin {}", side,
                  divides == 1 ? "in full size" : "at half of their width and height");
-    pose_gradients.clear();
     expected_from = kNothingExpected;
     at_start = arrays.identity.book.first_given();
     start(std::move(arrays));
@@ -166,44 +165,6 @@ void Trainer::State::start(RunArrays arrays) {
     divisor = 1;
 }
 
-/// A device reports a step's results one to three steps later, and not always equally late. So
-/// every gradient is taken when three more steps have been planned, on every backend.
-void Trainer::State::refine_poses() {
-    if (poses.empty()) return;
-    constexpr std::uint64_t kDelay = 3;
-    const PosePrior prior = pose_prior(settings.pose_sigma, extent);
-    for (; !pose_gradients.empty() && pose_gradients.front().step + kDelay <= steps();
-         pose_gradients.pop_front()) {
-        const PoseGradient& g = pose_gradients.front();
-        if (static_cast<double>(g.step) > settings.pose_from)
-            (void)poses.step(g.view, g.motion, g.residual, prior, pose_forgets(settings, g.step));
-    }
-    if (!sampler.began_epoch(batch_of(settings))) return;
-    if (settings.pose_smoothness > 0) poses.smooth(settings.pose_smoothness);
-    poses.hold_gauge(*capture);
-}
-
-PoseState Trainer::State::pose_state() const {
-    if (poses.empty()) return {};
-    PoseState out{poses.rows(), {pose_gradients.begin(), pose_gradients.end()}};
-    for (const StepOutcome& outcome : backend->pending_outcomes())
-        if (outcome.motion && outcome.divisor == 1)
-            out.gradients.push_back(
-                {outcome.step, outcome.view_index, *outcome.motion, residual_of(outcome.terms)});
-    return out;
-}
-
-bool Trainer::State::restore_poses(const PoseState& from) {
-    poses = PoseRefinement();
-    pose_gradients.clear();
-    if (!settings.refine_poses) return true;
-    poses = PoseRefinement(*capture, drawn);
-    for (const PoseGradient& g : from.gradients)
-        if (g.view >= capture->views.size()) return false;
-    pose_gradients.assign(from.gradients.begin(), from.gradients.end());
-    return poses.restore(from.rows);
-}
-
 StepPlan Trainer::State::next_plan(BatchPart part) {
     StepPlan plan;
     plan.step = steps();
@@ -211,10 +172,10 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.view_index = sampler.next();
     plan.view = &photos->views[plan.view_index];
     plan.divisor = divisor;
-    plan.camera = poses.camera(*photos, plan.view_index);
+    plan.camera = refined.camera(*photos, plan.view_index);
     plan.options = options();
     plan.options.depth = false;
-    plan.options.motion = !poses.empty();
+    refined.ask(plan.options);
     if (settings.random_background) {
         const auto channel = [&](std::uint64_t c) {
             return random_uniform(static_cast<std::uint64_t>(settings.seed),
@@ -272,7 +233,8 @@ StepReport Trainer::step(StepRecord* record) {
     s.choose_photos();
     const std::vector<LentPhoto> photos = s.photos_of_step();
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
-    s.refine_poses();
+    s.refined.refine(s.settings, s.steps(), s.extent);
+    if (s.sampler.began_epoch(batch_of(s.settings))) s.refined.end_epoch(s.settings, *s.capture);
     StepReport report;
     StepPlan plan;
     std::vector<StepOutcome> outcomes;
@@ -379,7 +341,7 @@ GaussianModel Trainer::model() const { return state_->model(); }
 std::size_t Trainer::gaussian_count() const { return state_->backend->count(); }
 const Capture& Trainer::capture() const { return *state_->capture; }
 Camera Trainer::camera_of(std::size_t view) const {
-    return state_->poses.camera(*state_->capture, view);
+    return state_->refined.camera(*state_->capture, view);
 }
 Rasterizer& Trainer::rasterizer() { return state_->backend->rasterizer(); }
 
@@ -388,7 +350,7 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
     out->settings = state_->settings;
     out->extent = state_->extent;
     out->drawn = state_->sampler.drawn();
-    out->poses = state_->pose_state();
+    out->cameras = state_->refined.learned(*state_->backend);
     out->arrays = state_->backend->arrays();
     return out;
 }
@@ -415,7 +377,8 @@ bool Trainer::State::restore(TrainingSnapshot from) {
     newest_outcome = {steps_then, ~0u};
     measured.clear();
     hashed.clear();
-    return restore_poses(from.poses);
+    refined = RefinedCameras(settings, *capture, drawn);
+    return refined.restore(from.cameras);
 }
 
 void Trainer::restore(const TrainingSnapshot& snapshot) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "trainer/lidar/lidar_beams.h"
-#include "trainer/poses/pose_refinement.h"
+#include "trainer/refined_cameras.h"
 #include "trainer/sampler.h"
 #include "trainer/trainer.h"
 
@@ -34,11 +34,10 @@ struct Trainer::State {
     /// The capture's source knows the order of two epochs from this draw on.
     static constexpr std::uint64_t kNothingExpected = ~std::uint64_t{0};
     std::uint64_t expected_from = kNothingExpected;
-    AppearanceRows rows;                      ///< of `capture`
-    LidarBeams lidar;                         ///< of the capture; empty: it has none
-    std::vector<std::size_t> drawn;           ///< trainable_views()
-    PoseRefinement poses;                     ///< empty: they are taken as given
-    std::deque<PoseGradient> pose_gradients;  ///< reported and not taken yet, oldest first
+    AppearanceRows rows;             ///< of `capture`
+    LidarBeams lidar;                ///< of the capture; empty: it has none
+    std::vector<std::size_t> drawn;  ///< trainable_views()
+    RefinedCameras refined;          ///< what is learned of them
     std::pair<std::uint64_t, std::uint32_t> newest_outcome{};  ///< reported: its step, its part
     std::vector<MeasuredPhoto> measured;  ///< of a step whose photos are not all reported yet
     bool hashes = false;                  ///< of every step
@@ -53,7 +52,7 @@ struct Trainer::State {
 
     State(std::shared_ptr<const Capture> given_capture, const TrainingSettings& given_settings,
           std::unique_ptr<TrainingBackend> given_backend);
-    /// Errors (usage): there are no views to draw, or fewer than a batch.
+    /// Errors (usage): there are no views to draw, or fewer than a batch; may_refine().
     Result<void> may_draw() const;
     /// Gaussians from the capture's points or `first`, by `settings`. Errors: no training view, no
     /// points.
@@ -73,11 +72,8 @@ struct Trainer::State {
     Result<void> may_learn_from_lidar() const;
     /// Of a capture whose photos do not stay in memory; else empty. Throws PhotoError.
     std::vector<LentPhoto> photos_of_step();
-    void refine_poses();
-    PoseState pose_state() const;
-    /// Both return false if the poses cannot be this capture's.
+    /// False: the learned cameras cannot be this capture's.
     bool restore(TrainingSnapshot from);
-    bool restore_poses(const PoseState& poses);
     void take(const StepOutcome& outcome, StepReport& report);
     bool control_density(StepReport& report);
     /// Removes the Gaussians that the training photos see least, but for locked ones, until `keep`

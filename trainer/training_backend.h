@@ -60,6 +60,7 @@ struct StepOutcome {
         0;  ///< Gaussians whose gradient was not finite; their update was left out
     /// Where the plan's options ask for it and the loss was finite.
     std::optional<SceneMotion> motion;
+    std::optional<LensSlopes> intrinsics;
     StepHashes hashes;  ///< of the stages that this backend reports, if they were asked for
 };
 
@@ -90,6 +91,8 @@ class TrainingBackend {
     /// RunArrays::filter.
     virtual Buffer<float> filter() const = 0;
 
+    /// Whether it fills StepOutcome::intrinsics.
+    virtual bool refines_intrinsics() const { return false; }
     /// Whether it learns from StepPlan::beams.
     virtual bool takes_beams() const { return false; }
     virtual std::uint64_t steps() const = 0;

@@ -29,11 +29,6 @@ constexpr int kRimPieces = 8;      // a side
 constexpr int kCirclePieces = 48;  // of a globe
 constexpr int kPhotoCells = 8;     // of a bent photo, a side
 
-bool same_lens(const Camera& a, const Camera& b) {
-    return a.model == b.model && a.width == b.width && a.height == b.height && a.fx == b.fx &&
-           a.fy == b.fy && a.cx == b.cx && a.cy == b.cy && a.distortion == b.distortion;
-}
-
 CameraLines globe() {
     CameraLines out;
     const auto on_circle = [](int axis, int i) {

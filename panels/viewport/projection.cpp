@@ -13,11 +13,6 @@ Vec3d in_camera(const Camera& camera, Vec3d point) {
     return camera.rotation * point + camera.translation;
 }
 
-bool same_lens(const Camera& a, const Camera& b) {
-    return a.model == b.model && a.width == b.width && a.height == b.height && a.fx == b.fx &&
-           a.fy == b.fy && a.cx == b.cx && a.cy == b.cy && a.distortion == b.distortion;
-}
-
 /// Overlays ask for thousands of points of one lens, and making it takes as long as a hundred of
 /// them: the last one is kept.
 const math::Lens<double>& lens_of(const Camera& camera) {

@@ -199,16 +199,21 @@ GS_HD Vec3<T> rolling_vjp(const LensCamera<T>& cam, Vec3<T> c, const Seen<T>& se
                        shutter.angle * dot(shutter.axis, v_turn);
     return turned(shutter, -seen.moment, v_point) + v_moment * moment_slope(cam, c, seen);
 }
+/// To the Jacobian that a Footprint's `a` was made with.
+template <class T>
+GS_HD void jacobian_gradient(const Seen<T>& seen, const T (&v_a)[2][3], T (&v_j)[2][3]) {
+    for (int i = 0; i < 2; ++i)
+        for (int k = 0; k < 3; ++k)
+            v_j[i][k] = v_a[i][0] * seen.rotation.m[k][0] + v_a[i][1] * seen.rotation.m[k][1] +
+                        v_a[i][2] * seen.rotation.m[k][2];
+}
 /// To the mean in world axes: `v_uv` through its pixel, `v_a` through Footprint::a. `c`: the
 /// mean in camera axes at half the read-out.
 template <class T>
 GS_HD Vec3<T> place_vjp(const LensCamera<T>& cam, Vec3<T> c, const Seen<T>& seen, Vec2<T> v_uv,
                         const T (&v_a)[2][3]) {
     T v_j[2][3];
-    for (int i = 0; i < 2; ++i)
-        for (int k = 0; k < 3; ++k)
-            v_j[i][k] = v_a[i][0] * seen.rotation.m[k][0] + v_a[i][1] * seen.rotation.m[k][1] +
-                        v_a[i][2] * seen.rotation.m[k][2];
+    jacobian_gradient(seen, v_a, v_j);
     return transpose(cam.rotation) * (cam.shutter.on
                                           ? rolling_vjp(cam, c, seen, v_uv, v_j)
                                           : lens_vjp_at(cam.lens, c, seen.at, v_uv, v_j));

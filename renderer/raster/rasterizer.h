@@ -14,6 +14,7 @@
 #include "base/expected.h"
 #include "base/vec.h"
 #include "renderer/device/device_picture.h"
+#include "renderer/math/lens_numbers.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/clip_box.h"
 #include "renderer/scene/gaussian_model.h"
@@ -86,7 +87,10 @@ struct RenderOptions {
     bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
     bool gradients = true;      ///< keep what backward() needs; false is a little faster
     bool motion = false;        ///< backward() fills BlockGradients::motion
-    bool absolute = false;      ///< backward() fills BlockGradients::mean2d without signs
+    /// backward() fills BlockGradients::intrinsics. The CPU's alone, and only by EWA, through a
+    /// lens with distortion_numbers() or a pinhole, with a global shutter.
+    bool intrinsics = false;
+    bool absolute = false;  ///< backward() fills BlockGradients::mean2d without signs
     bool counters =
         false;  ///< fill contributors, evaluated_pairs (isects_per_tile is always there)
     /// With `counters`: also fill RenderCounters::warps. On the CPU that takes longer than drawing.
@@ -229,6 +233,8 @@ struct BlockGradients {
     alignas(64) float radius_px[kBlock];  ///< extent on the picture in pixels
     /// With options.motion: what these Gaussians add to SceneMotion, turn x y z, then move x y z.
     float motion[6];
+    /// With options.intrinsics: what they add to d loss / d the lens's numbers.
+    float intrinsics[math::kLensNumbers];
 };
 /// d loss / d a small rigid motion of all Gaussians as one sees it from the camera: turned by
 /// `turn` (radians, world axes) about the camera's position without a change of colour, then moved

@@ -83,6 +83,11 @@ Camera Camera::scaled_to(int new_width, int new_height) const {
     return out;
 }
 
+bool same_lens(const Camera& a, const Camera& b) {
+    return a.model == b.model && a.width == b.width && a.height == b.height && a.fx == b.fx &&
+           a.fy == b.fy && a.cx == b.cx && a.cy == b.cy && a.distortion == b.distortion;
+}
+
 Mat3d rotation_from_quat(Quatd q) {
     const double length = std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
     return math::unit_quat_to_rotation(

@@ -85,6 +85,8 @@ struct Camera {
     Camera scaled_to(int new_width, int new_height) const;
 };
 
+/// Whether both have the same size, model and numbers.
+bool same_lens(const Camera& a, const Camera& b);
 /// Rotation matrix of a quaternion (normalised here). Source: standard, e.g. Shoemake 1985.
 Mat3d rotation_from_quat(Quatd q);
 Quatd quat_from_rotation(const Mat3d& r);

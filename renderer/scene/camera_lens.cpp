@@ -26,54 +26,24 @@ Lens<double> plain(const Camera& c, LensBase base) {
     return lens;
 }
 
+double& number_in(Lens<double>& lens, LensNumber number) {
+    double* const others[] = {&lens.p1, &lens.p2, &lens.s1, &lens.s2, &lens.s3, &lens.s4};
+    if (number >= kP1) return *others[number - kP1];
+    return number >= kM1 ? lens.m[number - kM1] : lens.n[number - kN1];
+}
+
 void set_coefficients(const Camera& c, Lens<double>& lens) {
     const auto& k = c.distortion;
-    switch (c.model) {
-        case CameraModel::pinhole:
-        case CameraModel::orthographic:
-        case CameraModel::equirectangular:
-            return;
-        case CameraModel::simple_radial:
-            lens.n[0] = k[0];
-            break;
-        case CameraModel::radial:
-            std::copy_n(&k[0], 2, lens.n);
-            break;
-        case CameraModel::opencv:
-            std::copy_n(&k[0], 2, lens.n);
-            lens.p1 = k[2];
-            lens.p2 = k[3];
-            break;
-        case CameraModel::opencv_fisheye:
-            std::copy_n(&k[0], 4, lens.n);
-            break;
-        case CameraModel::full_opencv:
-            std::copy_n(&k[0], 2, lens.n);
-            lens.n[2] = k[4];
-            std::copy_n(&k[5], 3, lens.m);
-            lens.p1 = k[2];
-            lens.p2 = k[3];
-            lens.s1 = k[8];
-            lens.s2 = k[9];
-            lens.s3 = k[10];
-            lens.s4 = k[11];
-            break;
-        case CameraModel::thin_prism_fisheye:
-            std::copy_n(&k[0], 2, lens.n);
-            std::copy_n(&k[4], 2, lens.n + 2);
-            lens.p1 = k[2];
-            lens.p2 = k[3];
-            lens.s1 = k[6];
-            lens.s3 = k[7];
-            break;
-        case CameraModel::ftheta:
-            std::copy_n(&k[1], 5, lens.poly);
-            lens.mix[0][0] = k[6];
-            lens.mix[0][1] = k[7];
-            lens.mix[1][0] = k[8];
-            lens.radial = k[10] != 0 ? LensRadial::inverse_polynomial : LensRadial::polynomial;
-            return;
+    if (c.model == CameraModel::ftheta) {
+        std::copy_n(&k[1], 5, lens.poly);
+        lens.mix[0][0] = k[6];
+        lens.mix[0][1] = k[7];
+        lens.mix[1][0] = k[8];
+        lens.radial = k[10] != 0 ? LensRadial::inverse_polynomial : LensRadial::polynomial;
+        return;
     }
+    const auto numbers = distortion_numbers(c.model);
+    for (std::size_t i = 0; i < numbers.size(); ++i) number_in(lens, numbers[i]) = k[i];
     const auto counts = [](const auto& part) {
         return std::any_of(std::begin(part), std::end(part), [](double x) { return x != 0; });
     };
@@ -188,6 +158,30 @@ LensBase base_of(CameraModel model) {
 }
 
 }  // namespace
+
+std::span<const LensNumber> distortion_numbers(CameraModel model) {
+    static constexpr LensNumber kOpenCv[] = {kN1, kN2, kP1, kP2}, kRadial[] = {kN1, kN2, kN3, kN4},
+                                kFull[] = {kN1, kN2, kP1, kP2, kN3, kM1,
+                                           kM2, kM3, kS1, kS2, kS3, kS4},
+                                kThinPrism[] = {kN1, kN2, kP1, kP2, kN3, kN4, kS1, kS3};
+    const std::span<const LensNumber> radial = kRadial;
+    switch (model) {
+        case CameraModel::simple_radial:
+            return radial.first(1);
+        case CameraModel::radial:
+            return radial.first(2);
+        case CameraModel::opencv:
+            return kOpenCv;
+        case CameraModel::opencv_fisheye:
+            return radial;
+        case CameraModel::full_opencv:
+            return kFull;
+        case CameraModel::thin_prism_fisheye:
+            return kThinPrism;
+        default:
+            return {};
+    }
+}
 
 Lens<double> make_point_lens(const Camera& camera) {
     Lens<double> lens = plain(camera, base_of(camera.model));

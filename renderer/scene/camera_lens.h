@@ -3,7 +3,10 @@
 // it once for many points.
 #pragma once
 
+#include <span>
+
 #include "renderer/math/lens.h"
+#include "renderer/math/lens_numbers.h"
 #include "renderer/math/project_lens.h"
 #include "renderer/scene/camera.h"
 
@@ -18,6 +21,9 @@ template <class T>
 Lens<T> make_lens(const Camera& camera) {
     return lens_cast<T>(make_lens(camera));
 }
+/// Which numbers of a Lens the numbers of Camera::distortion are, in their order; none where the
+/// model has no distortion, or one of another kind (ftheta).
+std::span<const LensNumber> distortion_numbers(CameraModel model);
 /// Whether depth through its lens is the distance from the camera (Lens::by_distance).
 bool measures_distance(const Camera& camera);
 /// Off where the poses of first and last row are the same.

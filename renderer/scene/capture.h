@@ -24,6 +24,9 @@ struct View {
     Image8 mask;        ///< 1 channel, 0 = ignore this pixel (hidden, or the lens has no ray for
                         ///< it); empty when every pixel counts
     bool test = false;  ///< held out of training
+    /// Which of the capture's cameras took it, as the capture numbers them; 0 where it does not.
+    /// Photos of one number and one lens are of one camera.
+    std::uint32_t camera_number = 0;
     /// Where pixels are read from when they are asked for; null: they are here. Of a photo that is
     /// not, `photo` has the size alone and `mask` nothing.
     std::shared_ptr<PhotoSource> source{};

@@ -447,6 +447,15 @@ TEST_F(CudaTrainingRun, AMeanWhoseGradientIsAbsurdStaysWhereItIs) {
         for (int p = 0; p < model.planes(); ++p) EXPECT_TRUE(std::isfinite(model.at(p, i)));
 }
 
+TEST_F(CudaTrainingRun, RefusesToRefineIntrinsics) {
+    TrainingSettings settings = busy_settings();
+    settings.refine_intrinsics = true;
+    const auto refused = Trainer::create(small_capture(), settings, cuda_training());
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().text().find("cannot refine intrinsics"), std::string::npos);
+    EXPECT_TRUE(Trainer::create(small_capture(), settings, make_cpu_training()));
+}
+
 /// A device evaluates no rays: it says so instead of learning from photos alone.
 TEST_F(CudaTrainingRun, RefusesToLearnFromALidar) {
     TrainingSettings settings = busy_settings();

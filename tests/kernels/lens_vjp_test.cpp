@@ -125,29 +125,31 @@ TEST(LensVjp, OfTheLenssOwnNumbers) {
             const auto g = math::lens_intrinsics_vjp(lens, p, at, v_uv, v_j);
             auto duals = math::lens_cast<Dual>(lens);
             duals.decentred = true;
-            const std::pair<Dual*, double> numbers[] = {
-                {&duals.fx, g.fx},     {&duals.fy, g.fy},     {&duals.cx, g.cx},
-                {&duals.cy, g.cy},     {&duals.n[0], g.n[0]}, {&duals.n[1], g.n[1]},
-                {&duals.n[2], g.n[2]}, {&duals.n[3], g.n[3]}, {&duals.m[0], g.m[0]},
-                {&duals.m[1], g.m[1]}, {&duals.m[2], g.m[2]}, {&duals.p1, g.p1},
-                {&duals.p2, g.p2},     {&duals.s1, g.s1},     {&duals.s2, g.s2},
-                {&duals.s3, g.s3},     {&duals.s4, g.s4}};
+            Dual* const numbers[] = {nullptr,     &duals.n[0], &duals.n[1], &duals.n[2],
+                                     &duals.n[3], &duals.m[0], &duals.m[1], &duals.m[2],
+                                     &duals.p1,   &duals.p2,   &duals.s1,   &duals.s2,
+                                     &duals.s3,   &duals.s4};
+            // Of the logarithm of both focal lengths the slopes are they themselves.
+            const auto tilt = [&](int number, double slope) {
+                if (number != math::kFocal) return void(numbers[number]->slope = slope);
+                duals.fx.slope = slope * lens.fx;
+                duals.fy.slope = slope * lens.fy;
+            };
             const Vec3<Dual> point{p.x, p.y, p.z};
             const Vec2<Dual> place{at.x, at.y};
-            int index = 0;
-            for (const auto& [number, own] : numbers) {
-                number->slope = 1;
+            for (int number = 0; number < math::kLensNumbers; ++number) {
+                tilt(number, 1);
                 const auto on = math::lens_project(duals, point);
                 const auto j = math::lens_jacobian_at(duals, point, place);
-                number->slope = 0;
+                tilt(number, 0);
                 double expected = v_uv.x * on.uv.x.slope + v_uv.y * on.uv.y.slope, size = 0;
                 for (int k = 0; k < 6; ++k) {
                     const double part = v_j[k / 3][k % 3] * j.j[k / 3][k % 3].slope;
                     expected += part;
                     size += std::abs(part);
                 }
-                ASSERT_NEAR(own, expected, 1e-9 * (1 + size + std::abs(expected))) << index;
-                ++index;
+                ASSERT_NEAR(g.v[number], expected, 1e-9 * (1 + size + std::abs(expected)))
+                    << number;
             }
         }
     }

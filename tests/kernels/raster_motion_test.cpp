@@ -1,8 +1,10 @@
 // The gradient of a small rigid motion of the scene, on every backend, against differences of the
-// oracle's loss when the camera moves the other way.
+// oracle's loss when the camera moves the other way; and that of the lens's numbers, on the CPU.
 #include <array>
 #include <cmath>
 
+#include "renderer/scene/camera_lens.h"
+#include "renderer/scene/camera_names.h"
 #include "tests/kernels/raster_backend.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/render_case.h"
@@ -51,6 +53,62 @@ TEST_P(RasterMotion, IsTheOraclesByDifferences) {
         const double camera_moves = (loss(h) - loss(-h)) / (2 * h);
         EXPECT_NEAR(-scene_moves[static_cast<std::size_t>(axis)], camera_moves, 2e-4 * size)
             << "axis " << axis;
+    }
+}
+
+/// A lens of its own numbers, with the picture's size and focal length of `camera`.
+Camera through_lens(Camera camera, CameraModel model, std::array<double, 12> distortion) {
+    camera.model = model;
+    camera.distortion = distortion;
+    return camera;
+}
+
+TEST(RasterIntrinsics, AreTheOraclesByDifferences) {
+    SceneRecipe recipe;
+    recipe.count = 60;
+    const GaussianModel model = random_model(recipe);
+    const reference::Parameters scene(model);
+    const Camera pinhole = random_camera(3, 0, 48, 40);
+    const Camera cameras[] = {
+        pinhole, through_lens(pinhole, CameraModel::opencv, {-0.1, 0.03, 0.002, -0.003}),
+        through_lens(
+            pinhole, CameraModel::full_opencv,
+            {-0.1, 0.03, 0.002, -0.003, 0.01, 0.05, 0.01, 0.004, 0.001, -0.002, 0.002, 0.001}),
+        through_lens(pinhole, CameraModel::opencv_fisheye, {0.05, -0.02, 0.01, -0.003}),
+        through_lens(pinhole, CameraModel::thin_prism_fisheye,
+                     {0.05, -0.02, 0.002, 0.001, 0.01, -0.003, 0.002, -0.001})};
+    for (const Camera& camera : cameras) {
+        SCOPED_TRACE(text_of(camera.model));
+        RenderOptions options;
+        options.intrinsics = true;
+        RasterRun run(make_cpu_rasterizer());
+        (void)run.draw(model, camera, options);
+        const auto slopes = run.backward(case_upstream(48, 40)).intrinsics;
+        const auto by_difference = [&](auto&& changed) {
+            const double h = 1e-6;
+            const auto loss = [&](double by) {
+                return case_loss(reference::render(scene, changed(by), {}));
+            };
+            return (loss(h) - loss(-h)) / (2 * h);
+        };
+        const double focal = by_difference([&](double by) {
+            Camera c = camera;
+            c.fx *= std::exp(by);
+            c.fy *= std::exp(by);
+            return c;
+        });
+        ASSERT_GT(std::abs(focal), 1.0);
+        EXPECT_NEAR(slopes[math::kFocal], focal, 5e-4 * std::abs(focal));
+        const auto numbers = math::distortion_numbers(camera.model);
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            const double slope = by_difference([&](double by) {
+                Camera c = camera;
+                c.distortion[i] += by;
+                return c;
+            });
+            EXPECT_NEAR(slopes[static_cast<std::size_t>(numbers[i])], slope, 5e-4 * std::abs(focal))
+                << "number " << i;
+        }
     }
 }
 

@@ -8,8 +8,8 @@ namespace {
 // Stores every block where it belongs. Counts calls: each block may come once at most.
 class StoringSink final : public GradientSink {
   public:
-    StoringSink(const GaussianModel& model, bool moves, DrawnGradients& out)
-        : out_(out), moves_(moves) {
+    StoringSink(const GaussianModel& model, const RenderOptions& options, DrawnGradients& out)
+        : out_(out), options_(options) {
         out_.parameters = reference::Parameters(model.count, model.sh_degree);
         out_.mean2d.assign(2 * model.count, 0.0);
         out_.visible.assign(model.count, 0);
@@ -27,14 +27,16 @@ class StoringSink final : public GradientSink {
             out_.mean2d[2 * i] = static_cast<double>(g.mean2d[0][lane]);
             out_.mean2d[2 * i + 1] = static_cast<double>(g.mean2d[1][lane]);
         }
-        for (std::size_t i = 0; moves_ && i < 6; ++i)
+        for (std::size_t i = 0; options_.motion && i < 6; ++i)
             out_.motion[i] += static_cast<double>(g.motion[i]);
+        for (std::size_t i = 0; options_.intrinsics && i < out_.intrinsics.size(); ++i)
+            out_.intrinsics[i] += static_cast<double>(g.intrinsics[i]);
     }
 
   private:
     std::mutex mutex_;
     DrawnGradients& out_;
-    const bool moves_;
+    const RenderOptions& options_;
 };
 
 ImageF planes_from(const std::vector<double>& interleaved, int width, int height, int channels) {
@@ -82,7 +84,7 @@ Drawn RasterRun::draw(const GaussianModel& model, const Camera& camera,
 
 DrawnGradients RasterRun::backward(const reference::PictureGradient& v) {
     DrawnGradients out;
-    StoringSink sink(model_, options_.motion, out);
+    StoringSink sink(model_, options_, out);
     PixelGradients pixels;
     pixels.color = planes_from(v.color, camera_.width, camera_.height, 3);
     pixels.alpha = planes_from(v.alpha, camera_.width, camera_.height, 1);

@@ -22,6 +22,7 @@ struct DrawnGradients {
     std::vector<int> taken;             ///< [block] how often the sink was called
     std::vector<std::uint8_t> visible;  ///< [Gaussian]
     std::array<double, 6> motion{};     ///< SceneMotion's turn and move, where options ask for it
+    std::array<double, math::kLensNumbers> intrinsics{};  ///< likewise
 };
 
 class RasterRun {

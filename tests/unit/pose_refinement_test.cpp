@@ -10,9 +10,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "small_run.h"
-#include "tests/support/random_scene.h"
-#include "tests/support/raster_run.h"
+#include "painted_capture.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/replay/step_capture.h"
 #include "trainer/run/pose_file.h"
@@ -201,32 +199,11 @@ TEST(PoseRefinement, WhatAPhotoDoesNotShowStays) {
 
 /// Photos drawn from a model, and cameras that are not quite where they were taken from.
 struct Disturbed {
-    std::shared_ptr<Capture> capture = testing::small_capture(64, 48);
+    std::shared_ptr<Capture> capture = painted_capture();
     std::vector<Camera> true_cameras;
 
     Disturbed() {
-        SceneRecipe recipe;
-        recipe.count = 300;
-        recipe.sh_degree = 0;
-        recipe.extent = 0.5f;
-        recipe.scale_hi = 0.08f;
-        const GaussianModel model = random_model(recipe);
-        capture->points.clear();
-        for (std::size_t i = 0; i < model.count; ++i) {
-            SparsePoint point{model.mean(i)};
-            for (int c = 0; c < 3; ++c)
-                point.rgb[c] = static_cast<std::uint8_t>(
-                    255 * std::clamp(0.5f + 0.282095f * model.at(kSh0 + c, i), 0.0f, 1.0f));
-            capture->points.push_back(point);
-        }
-        RasterRun run(make_cpu_rasterizer());
-        for (View& view : capture->views) {
-            true_cameras.push_back(view.camera);
-            const Drawn drawn = run.draw(model, view.camera, {});
-            for (std::size_t i = 0; i < drawn.color.size(); ++i)
-                view.photo.bytes[i] = static_cast<std::uint8_t>(
-                    std::lround(255 * std::clamp(drawn.color[i], 0.0, 1.0)));
-        }
+        for (const View& view : capture->views) true_cameras.push_back(view.camera);
         std::uint64_t v = 0;
         for (View& view : capture->views) {
             const auto random = [&](std::uint64_t what) { return random_in(11, v, what, -1, 1); };

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 #include <utility>
 
 #include "base/check.h"
@@ -21,13 +20,6 @@ using math::kLookParts;
 using math::kPhotoValues;
 
 constexpr std::size_t kRowsPerTask = 16;
-
-bool same_lens(const Camera& a, const Camera& b) {
-    const auto numbers = [](const Camera& c) {
-        return std::tie(c.model, c.width, c.height, c.fx, c.fy, c.cx, c.cy, c.distortion);
-    };
-    return numbers(a) == numbers(b);
-}
 
 /// Where a pixel of a picture is: pixels from the middle over the larger side.
 struct PixelPlaces {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "trainer/density/row_arrays.h"
-#include "trainer/poses/pose_refinement.h"
+#include "trainer/poses/intrinsics_refinement.h"
 
 namespace gs {
 
@@ -13,7 +13,7 @@ struct TrainingSnapshot {
     TrainingSettings settings;
     double extent = 1;        ///< of the scene, world units
     std::uint64_t drawn = 0;  ///< views that were trained on
-    PoseState poses;          ///< empty: poses are taken as given
+    LearnedCameras cameras;
     RunArrays arrays;
 
     std::uint64_t steps() const { return arrays.adam.steps; }

@@ -4,16 +4,16 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <vector>
 
+#include "renderer/math/lens_intrinsics.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace {
 
-using Motion = math::Row<6>;
-using Jacobian = std::array<Motion, 2>;  ///< of x and y
-
 constexpr std::size_t kMostPoints = 4000, kMostPlaces = 40000;  // looked at
+constexpr std::size_t kMostPhotos = 24;                         // of a camera
 constexpr int kAround = 3;                                      // px to each side of a point
 
 /// How a photo changes to the right and down there: mean over colours of the products, 0..1.
@@ -79,10 +79,10 @@ std::optional<Vec2<double>> pixel_of(const Camera& camera, const CameraPixels& p
 }
 
 /// Of a point's pixel by the camera's motion: by differences, through any lens.
-Jacobian jacobian_of(const Camera& camera, const CameraPixels& pixels, Vec3d point) {
+Jacobian<6> motion_jacobian(const Camera& camera, const CameraPixels& pixels, Vec3d point) {
     const Vec3d arm = point - camera.position();
     const double far = std::sqrt(dot(arm, arm)), h = 1e-4;
-    Jacobian out{};
+    Jacobian<6> out{};
     for (std::size_t i = 0; i < 6; ++i) {
         const std::size_t a = i % 3;
         const Vec3d axis{a == 0 ? 1.0 : 0.0, a == 1 ? 1.0 : 0.0, a == 2 ? 1.0 : 0.0};
@@ -97,26 +97,28 @@ Jacobian jacobian_of(const Camera& camera, const CameraPixels& pixels, Vec3d poi
     return out;
 }
 
-void add(const Jacobian& j, const Structure& s, math::Square<6>& sum) {
-    for (std::size_t a = 0; a < 6; ++a)
-        for (std::size_t b = 0; b < 6; ++b)
+template <std::size_t N>
+void add(const Jacobian<N>& j, const Structure& s, math::Square<N>& sum) {
+    for (std::size_t a = 0; a < N; ++a)
+        for (std::size_t b = 0; b < N; ++b)
             sum[a][b] += s.xx * j[0][a] * j[0][b] + s.yy * j[1][a] * j[1][b] +
                          s.xy * (j[0][a] * j[1][b] + j[1][a] * j[0][b]);
 }
-void scale(math::Square<6>& a, double by) {
-    for (Motion& row : a)
+template <std::size_t N>
+void scale(math::Square<N>& a, double by) {
+    for (math::Row<N>& row : a)
         for (double& x : row) x *= by;
 }
 
-}  // namespace
-
-PoseInformation pose_information(const Capture& capture, const View& view) {
-    PoseInformation out;
+/// `jacobian(point)`: of the pixel of a point in the world.
+template <std::size_t N, class Jacobians>
+Information<N> information(const Capture& capture, const View& view, const CameraPixels& pixels,
+                           const Jacobians& jacobian) {
+    Information<N> out;
     const LentPhoto lent = lend_photo(view);
     const Image8& photo = lent.photo();
     if (photo.width != view.camera.width || photo.height != view.camera.height) return out;
     const std::size_t stride = std::max<std::size_t>(1, capture.points.size() / kMostPoints);
-    const CameraPixels pixels(view.camera);
     double there = 0, seen = 0;
     for (std::size_t i = 0; i < capture.points.size(); i += stride) {
         const Vec3f p = capture.points[i].position;
@@ -124,7 +126,7 @@ PoseInformation pose_information(const Capture& capture, const View& view) {
                           static_cast<double>(p.z)};
         const auto at = pixel_of(view.camera, pixels, point);
         if (!at) continue;
-        const Jacobian j = jacobian_of(view.camera, pixels, point);
+        const Jacobian<N> j = jacobian(point);
         const Structure s = structure_around(photo, *at);
         add(j, s, out.change);
         add(j, {1, 0, 1}, out.way);
@@ -132,13 +134,129 @@ PoseInformation pose_information(const Capture& capture, const View& view) {
         ++seen;
     }
     double finite = 0;
-    for (const Motion& row : out.change)
+    for (const math::Row<N>& row : out.change)
         for (const double x : row) finite += x;
     if (!(there > 0) || !std::isfinite(finite)) return {};
     scale(out.change, change_all_over(photo) / there);
     scale(out.way, 1 / seen);
     out.width = view.camera.width;
     out.any = true;
+    return out;
+}
+
+}  // namespace
+
+PoseInformation pose_information(const Capture& capture, const View& view) {
+    const CameraPixels pixels(view.camera);
+    return information<6>(capture, view, pixels,
+                          [&](Vec3d point) { return motion_jacobian(view.camera, pixels, point); });
+}
+
+Jacobian<kIntrinsics> intrinsics_jacobian(CameraModel model, const math::Lens<double>& lens,
+                                          Vec3d c) {
+    const double none[2][3] = {};
+    const auto numbers = math::distortion_numbers(model);
+    Jacobian<kIntrinsics> out{};
+    for (std::size_t axis = 0; axis < 2; ++axis) {
+        const Vec2<double> one{axis == 0 ? 1.0 : 0.0, axis == 0 ? 0.0 : 1.0};
+        const auto slopes =
+            math::lens_intrinsics_vjp(lens, c, math::base_place(lens.base, c), one, none);
+        out[axis][0] = slopes.v[math::kFocal];
+        for (std::size_t i = 0; i < numbers.size(); ++i) out[axis][1 + i] = slopes.v[numbers[i]];
+    }
+    return out;
+}
+
+namespace {
+
+/// The numbers of a lens, then a point's place in the world.
+constexpr std::size_t kWithPoint = kIntrinsics + 3;
+
+/// A photo that is looked at.
+struct Looked {
+    const View& view;
+    LentPhoto lent;
+    math::Lens<double> lens;
+    CameraPixels pixels;
+
+    explicit Looked(const View& of)
+        : view(of),
+          lent(lend_photo(of)),
+          lens(math::make_point_lens(of.camera)),
+          pixels(of.camera) {}
+    Jacobian<kWithPoint> jacobian(Vec3d point) const {
+        const Vec3d c = in_camera(view.camera, point);
+        const Jacobian<kIntrinsics> own = intrinsics_jacobian(view.camera.model, lens, c);
+        const math::Jacobian<double> moved = math::lens_jacobian(lens, c);
+        Jacobian<kWithPoint> out{};
+        for (std::size_t axis = 0; axis < 2; ++axis) {
+            std::copy(own[axis].begin(), own[axis].end(), out[axis].begin());
+            const auto& j = moved.j[axis];
+            const Vec3d by = transpose(view.camera.rotation) * Vec3d{j[0], j[1], j[2]};
+            out[axis][kIntrinsics] = by.x;
+            out[axis][kIntrinsics + 1] = by.y;
+            out[axis][kIntrinsics + 2] = by.z;
+        }
+        return out;
+    }
+};
+
+/// What is left for the lens where the point goes to its best place for each lens (the Schur
+/// complement). A direction in which no photo shows it move stays out.
+void let_point_follow(math::Square<kWithPoint>& sum) {
+    const math::Square<kWithPoint> whole = sum;
+    for (std::size_t k = kWithPoint; k-- > kIntrinsics;) {
+        if (!(sum[k][k] > 1e-6 * whole[k][k])) continue;
+        for (std::size_t a = 0; a < k; ++a)
+            for (std::size_t b = 0; b < k; ++b) sum[a][b] -= sum[a][k] * sum[k][b] / sum[k][k];
+    }
+}
+void add_corner(const math::Square<kWithPoint>& from, math::Square<kIntrinsics>& to) {
+    for (std::size_t a = 0; a < kIntrinsics; ++a)
+        for (std::size_t b = 0; b < kIntrinsics; ++b) to[a][b] += from[a][b];
+}
+
+}  // namespace
+
+Information<kIntrinsics> intrinsics_information(const Capture& capture,
+                                                std::span<const std::size_t> views) {
+    std::vector<Looked> photos;
+    const std::size_t every = (views.size() + kMostPhotos - 1) / kMostPhotos;
+    for (std::size_t i = 0; i < views.size(); i += every)
+        photos.emplace_back(capture.views[views[i]]);
+    Information<kIntrinsics> out;
+    const std::size_t stride = std::max<std::size_t>(1, capture.points.size() / kMostPoints);
+    double there = 0, seen = 0, change = 0;
+    for (std::size_t i = 0; i < capture.points.size(); i += stride) {
+        const Vec3f p = capture.points[i].position;
+        const Vec3d point{static_cast<double>(p.x), static_cast<double>(p.y),
+                          static_cast<double>(p.z)};
+        math::Square<kWithPoint> sum{}, way{};
+        for (const Looked& photo : photos) {
+            const auto at = pixel_of(photo.view.camera, photo.pixels, point);
+            if (!at) continue;
+            const Jacobian<kWithPoint> j = photo.jacobian(point);
+            const Structure s = structure_around(photo.lent.photo(), *at);
+            add(j, s, sum);
+            add(j, {1, 0, 1}, way);
+            there += s.sum();
+            ++seen;
+        }
+        add_corner(sum, out.held);
+        add_corner(way, out.way);
+        let_point_follow(sum);
+        add_corner(sum, out.change);
+    }
+    for (const Looked& photo : photos) change += change_all_over(photo.lent.photo());
+    double finite = 0;
+    for (std::size_t a = 0; a < kIntrinsics; ++a) finite += out.held[a][a] + out.change[a][a];
+    if (!(there > 0) || !std::isfinite(finite)) return {};
+    const double share = change / (static_cast<double>(photos.size()) * there);
+    scale(out.change, share);
+    scale(out.held, share);
+    scale(out.way, 1 / seen);
+    out.width = photos.front().view.camera.width;
+    out.any = out.scene_follows = true;
     return out;
 }
 

@@ -5,21 +5,10 @@
 #include <numbers>
 #include <numeric>
 
-#include "renderer/math/symmetric.h"
+#include "trainer/poses/likely_step.h"
 
 namespace gs {
 namespace {
-
-/// A photo's pixels do not differ by chance alone, each for itself: all of them say as much as this
-/// many independent ones would.
-constexpr double kPixelsWorth = 100;
-/// Added to the diagonal of what a photo says, x itself: turns and moves that nearly undo each
-/// other show less than points and photo promise, and ran away.
-constexpr double kDamping = 0.1;
-/// A residual below this is not believed.
-constexpr double kLeastResidual = 0.005;
-/// How far one step may move what is seen, x picture width, root mean square.
-constexpr double kLongestStep = 0.02;
 
 Quatd unit(Quatd q) {
     const double n = 1 / std::sqrt(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z);
@@ -39,18 +28,6 @@ Vec3d vector_of(Quatd turn) {
 }
 
 using Six = math::Row<6>;
-using Square = math::Square<6>;
-
-/// The x of a x = b, `a` symmetric and positive: through the inverse root.
-Six solved(const Square& a, const Six& b) {
-    const Square root = math::inverse_root(a, 0);
-    return math::times(root, math::times_transposed(root, b));
-}
-/// x^T a x
-double form(const Square& a, const Six& x) {
-    const Six ax = math::times(a, x);
-    return std::inner_product(x.begin(), x.end(), ax.begin(), 0.0);
-}
 
 /// p_camera = R (T^-1 (p - (e + m)) ) with R, e as before: turned by T about the centre `eye`.
 void move_pose(Mat3d& rotation, Vec3d& translation, Vec3d eye, const Mat3d& turn, Vec3d move) {
@@ -60,13 +37,6 @@ void move_pose(Mat3d& rotation, Vec3d& translation, Vec3d eye, const Mat3d& turn
 }
 
 }  // namespace
-
-SceneMotion sum_of(std::span<const BlockMotion> blocks) {
-    double sum[6] = {};
-    for (const BlockMotion& block : blocks)
-        for (std::size_t i = 0; i < 6; ++i) sum[i] += static_cast<double>(block[i]);
-    return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
-}
 
 double residual_of(const LossTerms& terms) { return 0.5 * terms.mse / std::max(terms.l1, 1e-9); }
 
@@ -98,8 +68,7 @@ PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size
         information_[v] = pose_information(capture, capture.views[v]);
 }
 
-Camera PoseRefinement::camera(const Capture& capture, std::size_t view) const {
-    const Camera& given = capture.views[view].camera;
+Camera PoseRefinement::camera(const Camera& given, std::size_t view) const {
     if (rows_.empty() || rows_[view].steps == 0) return given;
     return corrected(given, rows_[view].correction);
 }
@@ -116,24 +85,10 @@ bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double 
     Row& row = rows_[view];
     PoseCorrection& c = row.correction;
     ++row.steps;
-    // - log likelihood of Laplace's distribution: this many pixels x mean |difference| / b.
-    const double b = std::max(residual, kLeastResidual), slope = kPixelsWorth / b;
-    row.known = (1 - forgets) * row.known + slope / b;
     const Vec3d v = vector_of(c.turn);
     const Six now = {v.x, v.y, v.z, c.move.x, c.move.y, c.move.z};
-    Square precision = photo.change;
-    Six pull;
-    for (std::size_t i = 0; i < 6; ++i) {
-        const double sigma = i < 3 ? prior.turn : prior.move, own = 1 / (sigma * sigma);
-        for (double& x : precision[i]) x *= row.known;
-        precision[i][i] += kDamping * precision[i][i] + own;
-        pull[i] = -slope * g[i] - forgets * own * now[i];
-    }
-    Six by = solved(precision, pull);
-    const double way = std::sqrt(std::max(0.0, form(photo.way, by))),
-                 most = kLongestStep * photo.width;
-    if (way > most)
-        for (double& x : by) x *= most / way;
+    const Six sigma = {prior.turn, prior.turn, prior.turn, prior.move, prior.move, prior.move};
+    const Six by = likely_step(photo, {g, residual, forgets}, now, sigma, row.known);
     c.turn = unit(product(turn_by({by[0], by[1], by[2]}), c.turn));
     c.move += Vec3d{by[3], by[4], by[5]};
     return true;

@@ -39,10 +39,20 @@ struct PoseCorrection {
 /// The camera after a motion; all its poses move alike.
 Camera corrected(const Camera& camera, const PoseCorrection& correction);
 
-/// BlockGradients::motion of a block, and of all of them: added in the blocks' order, whatever
-/// order they came in.
+/// Parts of a gradient by block (BlockGradients::motion), and their sum: added in the blocks'
+/// order, whatever order they came in.
 using BlockMotion = std::array<float, 6>;
-SceneMotion sum_of(std::span<const BlockMotion> blocks);
+template <std::size_t N>
+std::array<double, N> sum_of(std::span<const std::array<float, N>> blocks) {
+    std::array<double, N> sum{};
+    for (const auto& block : blocks)
+        for (std::size_t i = 0; i < N; ++i) sum[i] += static_cast<double>(block[i]);
+    return sum;
+}
+inline SceneMotion motion_of(std::span<const BlockMotion> blocks) {
+    const auto sum = sum_of(blocks);
+    return {{sum[0], sum[1], sum[2]}, {sum[3], sum[4], sum[5]}};
+}
 
 /// Of one step, on its way to its photo's pose.
 struct PoseGradient {
@@ -60,11 +70,13 @@ struct PoseRow {
     double known = 0;  ///< what steps have said and is not forgotten, in the photo's information
     std::uint64_t steps = 0;
 };
-/// All of it.
-struct PoseState {
-    std::vector<PoseRow> rows;            ///< by view
-    std::vector<PoseGradient> gradients;  ///< not taken yet, oldest first
+/// All that a run has learned of a kind.
+template <class Row, class Gradient>
+struct Learned {
+    std::vector<Row> rows;            ///< by view, or by camera
+    std::vector<Gradient> gradients;  ///< not taken yet, oldest first
 };
+using PoseState = Learned<PoseRow, PoseGradient>;
 
 /// How wrong given poses are thought to be: standard deviations about and along each axis.
 struct PosePrior {
@@ -82,8 +94,8 @@ class PoseRefinement {
     PoseRefinement(const Capture& capture, std::span<const std::size_t> views);
 
     bool empty() const { return rows_.empty(); }
-    /// A view's camera as far as is known; test views' are as given.
-    Camera camera(const Capture& capture, std::size_t view) const;
+    /// A view's camera, given as this one, as far as is known; test views' are as given.
+    Camera camera(const Camera& given, std::size_t view) const;
     /// Takes in what one step said: the gradient of a loss on this view (SceneMotion of its
     /// backward) with residual_of() it. `forgets`: the share of what is known
     /// that counts no longer, 0 to 1. False: it was not finite, and nothing changed.

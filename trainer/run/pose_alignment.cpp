@@ -42,13 +42,14 @@ struct Drawing {
     }
 };
 
-Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawing) {
+Camera aligned_camera(const Capture& capture, std::size_t index, const Camera& given,
+                      Drawing& drawing) {
     const LentPhoto lent = lend_photo(capture.views[index]);
     const std::size_t one[] = {index};
     PoseRefinement poses(capture, one);
     const PosePrior prior = pose_prior(kSigma, static_cast<double>(scene_extent_of(capture)));
     for (int i = 0; i < kAlignmentSteps; ++i) {
-        const Camera camera = poses.camera(capture, index);
+        const Camera camera = poses.camera(given, index);
         drawing.draw(camera);
         const LossTerms terms = photo_loss(drawing.picture.color, lent.photo(), lent.mask(), kDssim,
                                            &drawing.gradients.color);
@@ -57,18 +58,19 @@ Camera aligned_camera(const Capture& capture, std::size_t index, Drawing& drawin
         drawing.rasterizer.backward(drawing.source, camera, drawing.options, *drawing.state,
                                     drawing.picture, drawing.gradients, sink);
         const double share = static_cast<double>(i) / kAlignmentSteps;
-        if (!poses.step(index, sum_of(sink.parts), residual_of(terms), prior,
+        if (!poses.step(index, motion_of(sink.parts), residual_of(terms), prior,
                         std::pow(kLastForgets, share)))
             break;
     }
-    return poses.camera(capture, index);
+    return poses.camera(given, index);
 }
 
 }  // namespace
 
 Evaluation evaluate_aligned(const GaussianModel& model, const Capture& capture,
                             const std::vector<std::size_t>& views, Rasterizer& rasterizer,
-                            const RenderOptions& options, const Progress& progress) {
+                            const RenderOptions& options, const Progress& progress,
+                            const CameraOf& given) {
     const Span span(Stage::evaluation);
     Buffer<BlockBounds> bounds;
     compute_bounds(model, bounds);
@@ -79,7 +81,8 @@ Evaluation evaluate_aligned(const GaussianModel& model, const Capture& capture,
     return score_views(
         capture, views,
         [&](std::size_t index) {
-            drawing.draw(aligned_camera(capture, index, drawing));
+            const Camera camera = given ? given(index) : capture.views[index].camera;
+            drawing.draw(aligned_camera(capture, index, camera, drawing));
             const LentPhoto lent = lend_photo(capture.views[index]);
             return score_picture(drawing.picture.color, lent.photo(), lent.mask());
         },

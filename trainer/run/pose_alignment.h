@@ -5,6 +5,7 @@
 // runs that correct poses.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "base/progress.h"
@@ -16,10 +17,15 @@ namespace gs {
 
 inline constexpr int kAlignmentSteps = 60;  ///< each a forward and a backward of the photo
 
+/// A view's camera.
+using CameraOf = std::function<Camera(std::size_t)>;
+
 /// As evaluate_model(), each photo from its camera after kAlignmentSteps steps of PoseRefinement.
 /// The model and the capture stay as they are. `progress` may cancel: what is done is returned.
+/// `given`: the cameras before it, where they are not the capture's.
 Evaluation evaluate_aligned(const GaussianModel& model, const Capture& capture,
                             const std::vector<std::size_t>& views, Rasterizer& rasterizer,
-                            const RenderOptions& options, const Progress& progress = {});
+                            const RenderOptions& options, const Progress& progress = {},
+                            const CameraOf& given = {});
 
 }  // namespace gs

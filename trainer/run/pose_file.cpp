@@ -20,7 +20,9 @@ Result<void> write_poses(const fs::path& path, const Trainer& trainer) {
         const Camera camera = trainer.camera_of(v);
         auto& frame = frames.emplace_back(
             frame_json(photo_path(capture, view), seen_from_zero(camera, -capture.origin)));
-        if (view.test) continue;
+        if (trainer.settings().refine_intrinsics)
+            frame["correction_focal"] = 100 * (camera.fx / view.camera.fx - 1);
+        if (view.test || !trainer.settings().refine_poses) continue;
         const Vec3d moved = camera.position() - view.camera.position();
         const PoseCorrection turned{
             quat_from_rotation(transpose(camera.rotation) * view.camera.rotation), moved};

@@ -1,6 +1,6 @@
-// poses.json: the cameras of a run that corrects poses, as they are now. A transforms.json under
-// another name, so that a run's folder is not taken for a capture: beside the photos' folder it
-// opens as one.
+// poses.json: the cameras of a run that corrects poses or intrinsics, as they are now. A
+// transforms.json under another name, so that a run's folder is not taken for a capture: beside the
+// photos' folder it opens as one.
 #pragma once
 
 #include "trainer/trainer.h"
@@ -8,7 +8,8 @@
 namespace gs {
 
 /// Every view; training photos with how far they were turned (correction_degrees) and moved
-/// (correction_move, world units). Errors: unwritable.
+/// (correction_move, world units), and with refined intrinsics all with how much their focal length
+/// grew (correction_focal, percent). Errors: unwritable.
 Result<void> write_poses(const fs::path& path, const Trainer& trainer);
 
 }  // namespace gs

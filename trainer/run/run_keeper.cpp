@@ -286,7 +286,7 @@ void RunKeeper::save_records() {
     leave("steps", options.folder / "metrics.csv",
           [&](const fs::path& p) { return run_.record.steps.write(p); });
     if (!options.trace.empty()) leave("trace", options.trace, options.write_trace);
-    if (run_.trainer->settings().refine_poses)
+    if (corrects_cameras(run_.trainer->settings()))
         leave("poses", options.folder / "poses.json",
               [&](const fs::path& p) { return write_poses(p, *run_.trainer); });
     leave("metrics", options.folder / "metrics.json",

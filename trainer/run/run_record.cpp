@@ -74,7 +74,8 @@ void RunContext::measure_aligned() {
         return;
     try {
         aligned = evaluate_aligned(trainer->model(), capture, tests, trainer->rasterizer(),
-                                   trainer->render_options());
+                                   trainer->render_options(), {},
+                                   [&](std::size_t view) { return trainer->camera_of(view); });
         aligned.step = step();
         tell(LogLevel::info,
              fmt::format("test photos aligned to the model: {:.2f} dB", aligned.psnr));

@@ -60,8 +60,10 @@
     NUMBER(crop_y1, 0, "Crop", "the box's upper corner", "world units", kOwn, -1e9, 1e9, kLive) \
     NUMBER(crop_z1, 0, "Crop", "the box's upper corner", "world units", kOwn, -1e9, 1e9, kLive) \
     TOGGLE(refine_poses, false, "Poses", "also correct the camera poses of the training photos", kOwn, 0) \
+    TOGGLE(refine_intrinsics, false, "Poses", "also correct the focal length and distortion of each camera of the training photos", kOwn, 0) \
+    NUMBER(intrinsics_sigma, 2, "Poses", "expected error of focal lengths and of each distortion coefficient (standard deviation): percent of the distance of the picture's corner from its middle", "%", kOwn, 0.001, 50, kLog | kLive) \
     NUMBER(pose_sigma, 0.5, "Poses", "expected pose error (standard deviation): degrees, and percent of the scene's extent; unseen degrees of freedom keep the input pose", "deg, %", kOwn, 0.001, 20, kLog | kLive) \
-    COUNT(pose_from, 100, "Poses", "first step after which poses are corrected", "steps", kOwn, 0, 1e7, kLog | kLive) \
+    COUNT(pose_from, 100, "Poses", "first step after which poses and intrinsics are corrected", "steps", kOwn, 0, 1e7, kLog | kLive) \
     NUMBER(pose_smoothness, 0, "Poses", "after each pass over the photos, move each correction this far to the mean of its neighbours' (photos in name order): for photos along a path whose errors change slowly", "", kOwn, 0, 1, kLive) \
     NUMBER(lidar_weight, 0, "Lidar", "weight of the loss on a drive's lidar ranges (m), added to the photo's; 0 = photos only", "", kSplatAd, 0, 100, kLog | kLive) \
     COUNT(lidar_beams, 4096, "Lidar", "approximate number of lidar rays per step, from one sweep", "beams", kOwn, 64, 1e7, kLog | kLive) \

@@ -36,6 +36,11 @@ struct TrainingSettings {
 /// With opacity compensation: asked for, or as the 3D filter was made for it.
 inline bool draws_antialiased(const TrainingSettings& s) { return s.antialiased || s.filter_3d; }
 
+/// Whether photos tell it about their cameras.
+inline bool corrects_cameras(const TrainingSettings& s) {
+    return s.refine_poses || s.refine_intrinsics;
+}
+
 /// A value of a setting of kind choice.
 struct SettingChoice {
     std::string_view word;  ///< in flags, files and commands: "mcmc"

@@ -60,7 +60,7 @@ Result<ExportedCameras> exported_cameras(const std::string& input, bool lenses) 
     if (out.run && fs::exists(poses, ignored)) {
         GS_TRY(out.corrected, take_corrected(poses, out.capture, out.cameras));
     } else if (out.run) {
-        log_info("{}: the run corrected no poses; these are the capture's", input);
+        log_info("{}: the run corrected no cameras; these are the capture's", input);
     }
     return out;
 }

@@ -133,7 +133,7 @@ void RunProgress::publish_lapse() {
 bool RunProgress::publish_when_due(bool training) {
     bool any = false;
     if (cameras_.due(kCamerasInterval)) {
-        if (ctx_.scene && ctx_.scene->trainer && ctx_.scene->trainer->settings().refine_poses)
+        if (ctx_.scene && ctx_.scene->trainer && corrects_cameras(ctx_.scene->trainer->settings()))
             plots_.take_poses(*ctx_.scene->trainer);
         ctx_.events.changed().cameras = plots_.cameras();
         publish_looks();

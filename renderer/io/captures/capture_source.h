@@ -26,6 +26,7 @@ struct Frame {
     bool guessed = false;  ///< leading folders of the written name were ignored to find the photo
     int shrunk = 1;        ///< N, where the photo is from images_N instead of a missing images
     Camera camera;
+    std::uint32_t camera_number = 0;  ///< as in View
     /// Where given, focal lengths follow from the photo's size: 0.5 * side / tan(angle / 2).
     std::optional<double> angle_x, angle_y;
     bool centred = false;  ///< the principal point is the centre of the picture, whatever its size

@@ -333,6 +333,7 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
         std::string problem = camera == model.cameras.end()
                                   ? fmt::format("its camera {} is not in the model", image.camera)
                                   : camera_from(camera->second, frame.camera);
+        frame.camera_number = image.camera;
         if (problem.empty()) problem = pose_from(image, frame.camera);
         if (problem.empty() && image.name.empty()) problem = "an image has no name";
         find_photo(image, finder, source, found, frame, problem);

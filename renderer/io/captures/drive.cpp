@@ -71,6 +71,7 @@ Result<CaptureSource> read_kitti_source(const fs::path& folder) {
             f.photo = frame.photos[c];
             f.name = f.photo.lexically_relative(folder).generic_string();
             f.camera = camera_of(drive.cameras[c], frame.world_from_rectified);
+            f.camera_number = static_cast<std::uint32_t>(c);
             if (const auto it = sweeps.find(frame.name); it != sweeps.end()) f.sweep = it->second;
             out.frames.push_back(std::move(f));
         }

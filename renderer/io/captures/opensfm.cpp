@@ -171,6 +171,8 @@ void read_shots(const SfmJson& json, const fs::path& folder, CaptureSource& sour
         if (problem.empty()) problem = camera->second.problem;
         if (problem.empty()) {
             frame.camera = camera->second.camera;
+            frame.camera_number =
+                static_cast<std::uint32_t>(std::distance(cameras.begin(), camera));
             problem = sfm_pose(shot, frame.camera);
         }
         if (problem.empty())

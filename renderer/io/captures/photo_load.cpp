@@ -200,6 +200,7 @@ LoadedView described(const Frame& frame, const ViewPlan& plan) {
     out.view.name = frame.name;
     out.view.camera = plan.scaled;
     out.view.test = frame.test;
+    out.view.camera_number = frame.camera_number;
     out.factor = plan.factor;
     out.lens = plan.lens.model;
     out.shutter = plan.lens.shutter;

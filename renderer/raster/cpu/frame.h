@@ -88,10 +88,11 @@ struct ProjectParams {
     float blur;           ///< px^2
     float scale_modifier;
     bool antialiased;
-    int sh_degree;  ///< bases used
-    bool motion;    ///< backward: fill BlockGradients::motion
-    bool absolute;  ///< backward: fill BlockGradients::mean2d without signs
-    bool clipped;   ///< by the box `clip`
+    int sh_degree;    ///< bases used
+    bool motion;      ///< backward: fill BlockGradients::motion
+    bool intrinsics;  ///< backward: fill BlockGradients::intrinsics
+    bool absolute;    ///< backward: fill BlockGradients::mean2d without signs
+    bool clipped;     ///< by the box `clip`
     ClipBox clip;
     std::span<const std::uint32_t> tint;  ///< words of GaussianTint by row, or none
 };

@@ -178,6 +178,7 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
     p.antialiased = options.antialiased;
     p.sh_degree = used_sh_degree(options, model_sh_degree);
     p.motion = options.motion;
+    p.intrinsics = options.intrinsics;
     p.absolute = options.absolute;
     p.clipped = options.clip.has_value();
     p.clip = options.clip.value_or(ClipBox{});

@@ -8,6 +8,7 @@
 #define GS_RASTER_CPU_PROJECT_THROUGH_H_
 #endif
 
+#include "renderer/math/lens_intrinsics.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/cpu/pack.h"
@@ -143,18 +144,23 @@ inline Vec3<Pack> shade_backward(const ProjectParams& params, BlockView geometry
 
 inline void store_masked(Pack x, PackMask m, float* to) { store(select(m, x, Pack(0.0f)), to); }
 
-/// Adds the lanes of SceneMotion's parts, in their order. `direct`: of the mean, all but what
+/// Adds the lanes of each part, in their order.
+template <int N>
+inline void add_lanes(const Pack (&parts)[N], PackMask active, float* out) {
+    for (int i = 0; i < N; ++i) {
+        alignas(kPackBytes) float lanes[kPack];
+        store_masked(parts[i], active, lanes);
+        for (const float lane : lanes) out[i] += lane;
+    }
+}
+/// Of SceneMotion. `direct`: of the mean, all but what
 /// reaches it through the colour; `whole`: all.
 inline void sum_motion(const ProjectParams& params, BlockView geometry, Quat<Pack> v_quat,
                        Vec3<Pack> direct, Vec3<Pack> whole, PackMask active, float* out) {
     const Vec3<Pack> turn =
         cross(view_ray(params, geometry), direct) + math::quat_turn_vjp(quat_at(geometry), v_quat);
     const Pack parts[6] = {turn.x, turn.y, turn.z, whole.x, whole.y, whole.z};
-    for (int i = 0; i < 6; ++i) {
-        alignas(kPackBytes) float lanes[kPack];
-        store_masked(parts[i], active, lanes);
-        for (const float lane : lanes) out[i] += lane;
-    }
+    add_lanes(parts, active, out);
 }
 
 /// The block's lanes `first` to first + kPack; `geometry` and `sh` begin at the first of them.
@@ -185,6 +191,12 @@ inline void pack_backward(const Camera& camera, const ProjectParams& params, Blo
     const Vec3<Pack> direct = g.mean;
     g.mean += shade_backward(params, geometry, sh, {v[6], v[7], v[8]}, active, first, out);
     if (params.motion) sum_motion(params, geometry, g.quat, direct, g.mean, active, out.motion);
+    if constexpr (requires {
+                      math::intrinsics_vjp(camera, projected, scale, quat, v_mean2d, v_cov);
+                  })
+        if (params.intrinsics)
+            add_lanes(math::intrinsics_vjp(camera, projected, scale, quat, v_mean2d, v_cov).v,
+                      active, out.intrinsics);
 
     store_masked(g.mean.x, active, out.planes[kMeans] + first);
     store_masked(g.mean.y, active, out.planes[kMeans + 1] + first);
@@ -212,6 +224,7 @@ inline void through_camera_backward(const Camera& camera, const ProjectParams& p
                                     BlockView geometry, BlockView sh, const SplatGradients& in,
                                     std::uint32_t mask, BlockGradients& out) {
     if (params.motion) std::fill(std::begin(out.motion), std::end(out.motion), 0.0f);
+    if (params.intrinsics) std::fill(std::begin(out.intrinsics), std::end(out.intrinsics), 0.0f);
     for (std::size_t first = 0; first < kBlock; first += kPack)
         pack_backward(camera, params, lanes_from(geometry, first), lanes_from(sh, first), in, mask,
                       first, out);
