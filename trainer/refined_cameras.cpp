@@ -77,9 +77,9 @@ void RefinedCameras::refine(const TrainingSettings& settings, std::uint64_t step
     });
 }
 
-void RefinedCameras::end_epoch(const TrainingSettings& settings, const Capture& capture) {
+void RefinedCameras::end_epoch(const TrainingSettings& settings) {
     if (settings.pose_smoothness > 0) poses_.smooth(settings.pose_smoothness);
-    poses_.hold_gauge(capture);
+    poses_.hold_gauge();
 }
 
 LearnedCameras RefinedCameras::learned(const TrainingBackend& backend) const {

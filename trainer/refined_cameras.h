@@ -32,7 +32,7 @@ class RefinedCameras {
     /// Takes the gradients that are due after `steps` steps.
     void refine(const TrainingSettings& settings, std::uint64_t steps, double extent);
     /// Every photo has had its turn.
-    void end_epoch(const TrainingSettings& settings, const Capture& capture);
+    void end_epoch(const TrainingSettings& settings);
     /// With what the backend has not reported yet.
     LearnedCameras learned(const TrainingBackend& backend) const;
     /// False: these cannot be this capture's.

@@ -234,7 +234,7 @@ StepReport Trainer::step(StepRecord* record) {
     const std::vector<LentPhoto> photos = s.photos_of_step();
     if (record != nullptr) keep_arrays(*s.backend, record->before, *record);
     s.refined.refine(s.settings, s.steps(), s.extent);
-    if (s.sampler.began_epoch(batch_of(s.settings))) s.refined.end_epoch(s.settings, *s.capture);
+    if (s.sampler.began_epoch(batch_of(s.settings))) s.refined.end_epoch(s.settings);
     StepReport report;
     StepPlan plan;
     std::vector<StepOutcome> outcomes;

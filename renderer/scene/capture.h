@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,6 +28,9 @@ struct View {
     /// Which of the capture's cameras took it, as the capture numbers them; 0 where it does not.
     /// Photos of one number and one lens are of one camera.
     std::uint32_t camera_number = 0;
+    /// Which frame of a rig it is of: photos of one frame were taken at once by cameras that are
+    /// fixed to each other. None: it is alone.
+    std::optional<std::uint32_t> rig_frame{};
     /// Where pixels are read from when they are asked for; null: they are here. Of a photo that is
     /// not, `photo` has the size alone and `mask` nothing.
     std::shared_ptr<PhotoSource> source{};
@@ -68,6 +72,7 @@ struct CaptureNote {
         photo_size,  ///< not the size its camera is listed with
         origin,      ///< positions were far from zero
         split,       ///< lists of test photos that do not fit the photos
+        rig,         ///< a rig that disagrees with its photos, or cannot be read
         mask         ///< masks that are there and do not count
     };
     std::string text;

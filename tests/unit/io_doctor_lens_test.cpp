@@ -1,4 +1,4 @@
-// What the doctor says of lenses that fold inside the picture, and of rolling shutters.
+// What the doctor says of lenses that fold inside the picture, of rolling shutters and of rigs.
 #include <gtest/gtest.h>
 
 #include "renderer/doctor/doctor.h"
@@ -79,6 +79,16 @@ TEST(DoctorCapture, ShuttersWithPosesNeedNone) {
     EXPECT_EQ(advice(16), "nothing");
     EXPECT_NE(advice(0).find("give poses"), std::string::npos);
     EXPECT_NE(advice(5).find("add poses"), std::string::npos);
+}
+
+TEST(DoctorCapture, RigsThatDisagreeWithTheirPhotosAreAWarning) {
+    Capture c = sound_capture();
+    c.notes = {{"2 of 8 photos are not where their rig has them", CaptureNote::Kind::rig}};
+    const auto findings = examine(c);
+    const Finding* f = find(findings, "rigs");
+    ASSERT_NE(f, nullptr);
+    EXPECT_EQ(f->severity, Severity::warning);
+    EXPECT_NE(f->advice.find("export the model again"), std::string::npos);
 }
 
 }  // namespace

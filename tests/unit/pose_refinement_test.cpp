@@ -71,7 +71,7 @@ TEST(PoseRefinement, WhatAllHaveInCommonIsTakenOut) {
     }
     rows[2].correction.move.x += 0.06;  // its own
     ASSERT_TRUE(poses.restore(rows));
-    poses.hold_gauge(capture);
+    poses.hold_gauge();
     // Nothing common is left, and what was one camera's own still is, but for its share in the
     // rest.
     Vec3d move{};
@@ -265,6 +265,39 @@ TEST(PoseRefinement, DisturbedPosesComeBack) {
     EXPECT_EQ(disturbed.error(*plain), before);
     EXPECT_EQ(trainer->camera_of(0).translation.x, disturbed.true_cameras[0].translation.x)
         << "test photos stay where they are";
+}
+
+TEST(PoseRefinement, CamerasOfARigsFrameMoveTogether) {
+    Disturbed disturbed;
+    std::vector<View>& views = disturbed.capture->views;
+    for (std::size_t v = 0; v < views.size(); ++v) views[v].camera = disturbed.true_cameras[v];
+    // Three in one frame, of which one is held out, and two in another, each frame moved as one.
+    const auto move = [&](std::vector<std::size_t> frame, const PoseCorrection& by) {
+        const Vec3d pivot = views[frame.front()].camera.position();
+        for (const std::size_t v : frame) {
+            views[v].camera = corrected(views[v].camera, by, pivot);
+            views[v].rig_frame = static_cast<std::uint32_t>(frame.front());
+        }
+    };
+    const double c = std::cos(0.01), s = std::sin(0.01);
+    move({0, 1, 2}, {{c, 0, s, 0}, {0.09, 0.06, -0.06}});
+    move({3, 4}, {{c, s, 0, 0}, {-0.09, -0.06, 0.03}});
+    const auto trainer = disturbed.train(400, 1);
+    const double before = disturbed.error(*trainer);
+    ASSERT_GT(before, 1.0);
+    for (int i = 0; i < 400; ++i) trainer->step();
+    EXPECT_LT(disturbed.error(*trainer), 0.5 * before);
+    const auto between = [](const Camera& a, const Camera& b) {
+        return a.rotation * (b.position() - a.position());
+    };
+    for (const auto& [a, b] : {std::pair(1, 2), std::pair(0, 1), std::pair(3, 4)}) {
+        const auto i = static_cast<std::size_t>(a), j = static_cast<std::size_t>(b);
+        const Camera now = trainer->camera_of(i);
+        EXPECT_NE(now.translation.x, views[i].camera.translation.x);
+        const Vec3d off =
+            between(now, trainer->camera_of(j)) - between(views[i].camera, views[j].camera);
+        EXPECT_LT(dot(off, off), 1e-20) << a;
+    }
 }
 
 TEST(PoseRefinement, PosesAreWrittenAsTheyAreNow) {

@@ -95,12 +95,10 @@ bool IntrinsicsRefinement::step(const IntrinsicsGradient& said, double sigma, do
     if (!camera.photo.any) return true;
     Row& row = rows_[which];
     ++row.steps;
-    // A camera has a step with each of its photos, and forgets as slowly as a photo that has one
-    // step in a pass does.
     Intrinsics sigmas;
     for (std::size_t i = 0; i < kIntrinsics; ++i) sigmas[i] = 0.01 * sigma / camera.corner[i];
     const StepSaid<kIntrinsics> step{by_camera(camera.model, said.slopes), said.residual,
-                                     1 - std::pow(1 - forgets, 1 / camera.photos)};
+                                     forgets_of_one(forgets, camera.photos)};
     const Intrinsics by = likely_step(camera.photo, step, row.change, sigmas, row.known);
     for (std::size_t i = 0; i < kIntrinsics; ++i) row.change[i] += by[i];
     return true;

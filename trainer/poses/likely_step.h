@@ -19,6 +19,12 @@ struct StepSaid {
     double forgets = 0;     ///< the share of what is known that counts no longer, 0..1
 };
 
+/// What one step forgets where several photos tell the same numbers, each once in a pass over them:
+/// together as much as one alone would.
+inline double forgets_of_one(double forgets, double photos) {
+    return photos > 1 ? 1 - std::pow(1 - forgets, 1 / photos) : forgets;
+}
+
 /// Where the numbers go from `now`: to the lowest place of a loss as curved as the photo promises
 /// (Gauss and Newton), drawn to zero by the prior of widths `sigma`. `known`: what steps have said
 /// and is not forgotten, in the photo's information; takes in this step. 2 % of the picture's width

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numbers>
 #include <numeric>
 
@@ -28,6 +29,29 @@ Vec3d vector_of(Quatd turn) {
 }
 
 using Six = math::Row<6>;
+using Square = math::Square<6>;
+
+/// Adds a share of what a photo says about its camera's motion, by the motion of a body whose pivot
+/// is `arm` before the camera's place: that of the camera is turn, move + turn x arm.
+void add_moved(const PoseInformation& of, Vec3d arm, double share, PoseInformation& sum) {
+    if (!of.any) return;
+    const double x[3][3] = {{0, arm.z, -arm.y}, {-arm.z, 0, arm.x}, {arm.y, -arm.x, 0}};
+    Square by{};  // d motion of the camera / d motion of the body
+    for (std::size_t i = 0; i < 6; ++i) by[i][i] = 1;
+    for (std::size_t i = 0; i < 3; ++i)
+        for (std::size_t j = 0; j < 3; ++j) by[3 + i][j] = x[i][j];
+    const auto add = [&](const Square& from, Square& to) {
+        for (std::size_t a = 0; a < 6; ++a)
+            for (std::size_t b = 0; b < 6; ++b)
+                for (std::size_t i = 0; i < 6; ++i)
+                    for (std::size_t j = 0; j < 6; ++j)
+                        to[a][b] += share * by[i][a] * from[i][j] * by[j][b];
+    };
+    add(of.change, sum.change);
+    add(of.way, sum.way);
+    sum.width = of.width;
+    sum.any = true;
+}
 
 /// p_camera = R (T^-1 (p - (e + m)) ) with R, e as before: turned by T about the centre `eye`.
 void move_pose(Mat3d& rotation, Vec3d& translation, Vec3d eye, const Mat3d& turn, Vec3d move) {
@@ -45,14 +69,13 @@ double PoseCorrection::angle() const {
     return std::sqrt(dot(v, v));
 }
 
-Camera corrected(const Camera& camera, const PoseCorrection& correction) {
+Camera corrected(const Camera& camera, const PoseCorrection& correction, Vec3d pivot) {
     Camera out = camera;
     const Mat3d turn = rotation_from_quat(correction.turn);
-    const Vec3d eye = camera.position();
-    move_pose(out.rotation, out.translation, eye, turn, correction.move);
+    move_pose(out.rotation, out.translation, pivot, turn, correction.move);
     if (camera.rolling())
         for (Pose* pose : {&out.first, &out.last})
-            move_pose(pose->rotation, pose->translation, eye, turn, correction.move);
+            move_pose(pose->rotation, pose->translation, pivot, turn, correction.move);
     return out;
 }
 
@@ -62,33 +85,57 @@ PosePrior pose_prior(double sigma, double extent) {
 
 PoseRefinement::PoseRefinement(const Capture& capture, std::span<const std::size_t> views)
     : rows_(capture.views.size()),
-      views_(views.begin(), views.end()),
-      information_(capture.views.size()) {
+      row_of_view_(rows_.size()),
+      arms_(rows_.size()),
+      bodies_(rows_.size()) {
+    std::iota(row_of_view_.begin(), row_of_view_.end(), std::size_t{0});
+    std::map<std::uint32_t, std::size_t> row_of_frame;
+    for (const std::size_t v : views) {
+        const View& view = capture.views[v];
+        if (view.rig_frame)
+            row_of_view_[v] = row_of_frame.emplace(*view.rig_frame, v).first->second;
+        Body& body = bodies_[row_of_view_[v]];
+        if (body.photos++ == 0) views_.push_back(v);
+        body.pivot += view.camera.position();
+    }
     for (const std::size_t v : views_)
-        information_[v] = pose_information(capture, capture.views[v]);
+        bodies_[v].pivot = (1 / bodies_[v].photos) * bodies_[v].pivot;
+    for (std::size_t v = 0; v < rows_.size(); ++v)
+        if (const auto& frame = capture.views[v].rig_frame; frame && row_of_frame.count(*frame) > 0)
+            row_of_view_[v] = row_of_frame[*frame];
+    for (const std::size_t v : views) {
+        Body& body = bodies_[row_of_view_[v]];
+        arms_[v] = capture.views[v].camera.position() - body.pivot;
+        add_moved(pose_information(capture, capture.views[v]), arms_[v], 1 / body.photos,
+                  body.photo);
+    }
 }
 
 Camera PoseRefinement::camera(const Camera& given, std::size_t view) const {
-    if (rows_.empty() || rows_[view].steps == 0) return given;
-    return corrected(given, rows_[view].correction);
+    if (rows_.empty()) return given;
+    const std::size_t row = row_of_view_[view];
+    if (rows_[row].steps == 0) return given;
+    return corrected(given, rows_[row].correction, bodies_[row].pivot);
 }
 
 bool PoseRefinement::step(std::size_t view, const SceneMotion& gradient, double residual,
                           const PosePrior& prior, double forgets) {
-    // The camera's motion is the scene's, backwards.
-    const Six g = {-gradient.turn.x, -gradient.turn.y, -gradient.turn.z,
-                   -gradient.move.x, -gradient.move.y, -gradient.move.z};
+    // The camera's motion is the scene's, backwards; what turns about a place that is an arm away
+    // also moves.
+    const Vec3d turn = -gradient.turn - cross(arms_[view], gradient.move);
+    const Six g = {turn.x, turn.y, turn.z, -gradient.move.x, -gradient.move.y, -gradient.move.z};
     const double sum = std::accumulate(g.begin(), g.end(), residual);
     if (!std::isfinite(sum)) return false;
-    const PoseInformation& photo = information_[view];
-    if (!photo.any) return true;
-    Row& row = rows_[view];
+    const Body& body = bodies_[row_of_view_[view]];
+    if (!body.photo.any) return true;
+    Row& row = rows_[row_of_view_[view]];
     PoseCorrection& c = row.correction;
     ++row.steps;
     const Vec3d v = vector_of(c.turn);
     const Six now = {v.x, v.y, v.z, c.move.x, c.move.y, c.move.z};
     const Six sigma = {prior.turn, prior.turn, prior.turn, prior.move, prior.move, prior.move};
-    const Six by = likely_step(photo, {g, residual, forgets}, now, sigma, row.known);
+    const Six by = likely_step(body.photo, {g, residual, forgets_of_one(forgets, body.photos)}, now,
+                               sigma, row.known);
     c.turn = unit(product(turn_by({by[0], by[1], by[2]}), c.turn));
     c.move += Vec3d{by[3], by[4], by[5]};
     return true;
@@ -107,18 +154,18 @@ void PoseRefinement::smooth(double share) {
     }
 }
 
-void PoseRefinement::hold_gauge(const Capture& capture) {
+void PoseRefinement::hold_gauge() {
     const std::vector<std::size_t>& views = views_;
     if (views.empty()) return;
     const double share = 1 / static_cast<double>(views.size());
     Vec3d centre{}, turn{}, move{};
     for (const std::size_t v : views) {
-        centre += share * capture.views[v].camera.position();
+        centre += share * bodies_[v].pivot;
         turn += share * vector_of(rows_[v].correction.turn);
         move += share * rows_[v].correction.move;
     }
     // What is left of the moves after a common move and turn, along the way from the middle.
-    const auto arm = [&](std::size_t v) { return capture.views[v].camera.position() - centre; };
+    const auto arm = [&](std::size_t v) { return bodies_[v].pivot - centre; };
     double along = 0, arms = 0;
     for (const std::size_t v : views) {
         along += dot(rows_[v].correction.move - move, arm(v));

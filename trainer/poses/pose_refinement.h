@@ -1,6 +1,7 @@
 // PoseRefinement: small corrections of the cameras' poses, learned together with the Gaussians.
 // Each training photo has a rigid motion of its camera, stepped by the gradient of its own steps.
-// Owned by the trainer, on its thread. A camera with a rolling shutter moves as a whole.
+// Owned by the trainer, on its thread. A camera with a rolling shutter moves as a whole, and so do
+// the cameras of a rig's frame (View::rig_frame): about their middle, by the steps of all of them.
 //
 // A correction is what is most likely, given all that the photo's steps have said and that poses
 // are known to be about right: a normal distribution of six numbers whose prior has mean zero and
@@ -36,8 +37,12 @@ struct PoseCorrection {
     /// How far it turns, radians.
     double angle() const;
 };
-/// The camera after a motion; all its poses move alike.
-Camera corrected(const Camera& camera, const PoseCorrection& correction);
+/// The camera after a motion about `pivot`; all its poses move alike.
+Camera corrected(const Camera& camera, const PoseCorrection& correction, Vec3d pivot);
+/// About its own place.
+inline Camera corrected(const Camera& camera, const PoseCorrection& correction) {
+    return corrected(camera, correction, camera.position());
+}
 
 /// Parts of a gradient by block (BlockGradients::motion), and their sum: added in the blocks'
 /// order, whatever order they came in.
@@ -94,7 +99,8 @@ class PoseRefinement {
     PoseRefinement(const Capture& capture, std::span<const std::size_t> views);
 
     bool empty() const { return rows_.empty(); }
-    /// A view's camera, given as this one, as far as is known; test views' are as given.
+    /// A view's camera, given as this one, as far as is known. Those of test views are as given,
+    /// but in a rig's frame that is trained on.
     Camera camera(const Camera& given, std::size_t view) const;
     /// Takes in what one step said: the gradient of a loss on this view (SceneMotion of its
     /// backward) with residual_of() it. `forgets`: the share of what is known
@@ -105,16 +111,24 @@ class PoseRefinement {
     /// views: all the way with `share` 1.
     void smooth(double share);
     /// Takes out what all corrections have in common.
-    void hold_gauge(const Capture& capture);
+    void hold_gauge();
 
     const std::vector<Row>& rows() const { return rows_; }
     /// Of a checkpoint of this capture. False: these cannot be.
     bool restore(std::vector<Row> rows);
 
   private:
-    std::vector<Row> rows_;  ///< by view
-    std::vector<std::size_t> views_;
-    std::vector<PoseInformation> information_;  ///< by view; of others than views_ none
+    /// What moves together: a photo, or those of a frame.
+    struct Body {
+        Vec3d pivot{};
+        PoseInformation photo;  ///< of one of its photos, in the mean, by the body's motion
+        double photos = 0;      ///< that are trained on
+    };
+    std::vector<Row> rows_;                 ///< by view: of the first training view of a body
+    std::vector<std::size_t> views_;        ///< those
+    std::vector<std::size_t> row_of_view_;  ///< by view; its own where it is in no frame
+    std::vector<Vec3d> arms_;               ///< by view: from its body's pivot
+    std::vector<Body> bodies_;              ///< by view, as rows_
 };
 
 }  // namespace gs

@@ -324,6 +324,8 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
     for (std::string& note : source.notes) capture.notes.push_back({std::move(note)});
     for (std::string& note : source.split_notes)
         capture.notes.push_back({std::move(note), CaptureNote::Kind::split});
+    for (std::string& note : source.rig_notes)
+        capture.notes.push_back({std::move(note), CaptureNote::Kind::rig});
     capture.unposed = std::move(source.unposed);
     capture.reprojection_px = source.reprojection_px;
     collect(source, slots, options, masks, capture);

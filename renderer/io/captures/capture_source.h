@@ -26,7 +26,8 @@ struct Frame {
     bool guessed = false;  ///< leading folders of the written name were ignored to find the photo
     int shrunk = 1;        ///< N, where the photo is from images_N instead of a missing images
     Camera camera;
-    std::uint32_t camera_number = 0;  ///< as in View
+    std::uint32_t camera_number = 0;         ///< as in View
+    std::optional<std::uint32_t> rig_frame;  ///< likewise
     /// Where given, focal lengths follow from the photo's size: 0.5 * side / tan(angle / 2).
     std::optional<double> angle_x, angle_y;
     bool centred = false;  ///< the principal point is the centre of the picture, whatever its size
@@ -70,6 +71,7 @@ struct CaptureSource {
     bool blender = false;  ///< NeRF-synthetic: objects lie within [-1.3, 1.3]^3
     std::vector<std::string> skipped, notes;
     std::vector<std::string> split_notes;  ///< names in lists that fit no photo
+    std::vector<std::string> rig_notes;    ///< where rigs and photos disagree
     std::vector<std::string> unposed;      ///< filled by prepare_frames()
 };
 

@@ -261,6 +261,28 @@ Result<std::string> read_model(const fs::path& root, const fs::path& folder, Col
     return std::string(binary ? "COLMAP binary" : "COLMAP text");
 }
 
+// Rigs do not decide where photos are, so without them the capture is as good as before.
+RigPhotos find_rigs(const fs::path& folder, bool binary, ColmapModel& model,
+                    CaptureSource& source) {
+    const fs::path rigs = model_file(folder, "rigs", binary),
+                   frames = model_file(folder, "frames", binary);
+    if (rigs.empty() || frames.empty()) return {};
+    if (const auto read = read_rigs(rigs, frames, model); !read) {
+        source.rig_notes.push_back("rigs are ignored: " + read.error().text());
+        return {};
+    }
+    RigPhotos out = photos_of_rigs(model);
+    if (out.frames > 0)
+        source.notes.push_back(fmt::format("{} photos are of {} frames of rigs",
+                                           out.frame_of_image.size(), out.frames));
+    if (out.apart > 0)
+        source.rig_notes.push_back(
+            fmt::format("{} of {} photos are not where their rig has them: up to {:.2g} degrees "
+                        "and {:.2g} units apart",
+                        out.apart, out.frame_of_image.size(), out.degrees, out.distance));
+    return out;
+}
+
 // The photo and what it is called here: as written where that is the file's name.
 void find_photo(const ColmapImage& image, const FileFinder& finder, CaptureSource& source,
                 FoundNames& names, Frame& frame, std::string& problem) {
@@ -307,6 +329,7 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
     ColmapModel model;
     GS_TRY(source.format, read_model(root, folder, model, source.notes));
     source.photo_folder = find_photo_folder(root, folder, model);
+    const RigPhotos rigs = find_rigs(folder, source.format == "COLMAP binary", model, source);
     // Given the model's own folder (CAPTURE/sparse/0), the capture is where its photos are.
     source.root = name_below(source.photo_folder, root).starts_with("..")
                       ? source.photo_folder.parent_path()
@@ -334,6 +357,8 @@ Result<CaptureSource> read_colmap(const fs::path& root, const fs::path& folder) 
                                   ? fmt::format("its camera {} is not in the model", image.camera)
                                   : camera_from(camera->second, frame.camera);
         frame.camera_number = image.camera;
+        if (const auto of = rigs.frame_of_image.find(image.number); of != rigs.frame_of_image.end())
+            frame.rig_frame = of->second;
         if (problem.empty()) problem = pose_from(image, frame.camera);
         if (problem.empty() && image.name.empty()) problem = "an image has no name";
         find_photo(image, finder, source, found, frame, problem);

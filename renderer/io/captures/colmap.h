@@ -24,10 +24,23 @@ struct ColmapImage {
     Quatd rotation{1, 0, 0, 0};  ///< camera_from_world
     Vec3d translation{};
     std::string name;
+    std::uint64_t number = 0;  ///< its own, as frames have it
+};
+/// Cameras fixed to each other: by number, those whose place in it is known.
+struct ColmapRig {
+    std::map<std::uint32_t, Pose> camera_from_rig;
+};
+/// What a rig's cameras took at once.
+struct ColmapFrame {
+    std::uint32_t number = 0, rig = 0;
+    Pose rig_from_world;
+    std::vector<std::uint64_t> images;
 };
 struct ColmapModel {
     std::map<std::uint32_t, ColmapCamera> cameras;
     std::vector<ColmapImage> images;
+    std::map<std::uint32_t, ColmapRig> rigs;
+    std::vector<ColmapFrame> frames;
     std::vector<SourcePoint> points;
     bool points_have_colors = true;  ///< as in CaptureSource
     double error_sum = 0;            ///< of reprojection errors, pixels
@@ -56,5 +69,16 @@ Result<void> read_points_binary(const fs::path& path, ColmapModel& model);
 Result<void> read_cameras_text(const fs::path& path, ColmapModel& model);
 Result<void> read_images_text(const fs::path& path, ColmapModel& model);
 Result<void> read_points_text(const fs::path& path, ColmapModel& model);
+/// Both files as .bin or .txt.
+Result<void> read_rigs(const fs::path& rigs, const fs::path& frames, ColmapModel& model);
+
+/// Photos of frames of several, and those of them that are not where their rig has them: by more
+/// than 0.1 degrees, or a hundredth of the rig's size.
+struct RigPhotos {
+    std::map<std::uint64_t, std::uint32_t> frame_of_image;
+    std::size_t frames = 0, apart = 0;
+    double degrees = 0, distance = 0;  ///< at most; world units
+};
+RigPhotos photos_of_rigs(const ColmapModel& model);
 
 }  // namespace gs

@@ -94,7 +94,7 @@ Result<void> read_images_binary(const fs::path& path, ColmapModel& model) {
     GS_TRY(const auto count, read_count(reader, path.string(), kImageBytes, "images"));
     for (std::uint64_t i = 0; i < count; ++i) {
         ColmapImage image;
-        reader.read<std::uint32_t>();  // its own number, needed by nobody here
+        image.number = reader.read<std::uint32_t>();
         for (double* q :
              {&image.rotation.w, &image.rotation.x, &image.rotation.y, &image.rotation.z})
             *q = reader.read<double>();

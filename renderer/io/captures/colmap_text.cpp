@@ -23,8 +23,7 @@ bool next_record(LineReader& lines, std::string_view& line) {
 
 // "ID QW QX QY QZ TX TY TZ CAMERA_ID NAME"; names may hold blanks.
 bool parse_image(std::string_view line, ColmapImage& image) {
-    std::uint32_t id = 0;
-    bool good = parse_next(line, id);
+    bool good = parse_next(line, image.number);
     for (double* q : {&image.rotation.w, &image.rotation.x, &image.rotation.y, &image.rotation.z})
         good = good && parse_next(line, *q);
     for (double* t : {&image.translation.x, &image.translation.y, &image.translation.z})

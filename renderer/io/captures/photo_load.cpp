@@ -201,6 +201,7 @@ LoadedView described(const Frame& frame, const ViewPlan& plan) {
     out.view.camera = plan.scaled;
     out.view.test = frame.test;
     out.view.camera_number = frame.camera_number;
+    out.view.rig_frame = frame.rig_frame;
     out.factor = plan.factor;
     out.lens = plan.lens.model;
     out.shutter = plan.lens.shutter;
