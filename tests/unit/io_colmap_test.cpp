@@ -119,6 +119,25 @@ TEST(Colmap, LensesWhoseOtherNumbersAreZeroAreOurs) {
                 HasSubstr("RAD_TAN_THIN_PRISM_FISHEYE"));
 }
 
+TEST(Colmap, LensesThatOursLackAreNamed) {
+    for (const Lens& lens :
+         {Lens{"FOV", 7, {30, 31, 12, 9, 0.8}},
+          Lens{"RAD_TAN_THIN_PRISM_FISHEYE",
+               11,
+               {30, 31, 12, 9, 0.1, 0, 0, 0, 0, 0.01, 0, 0, 0, 0, 0, 0}},
+          Lens{"SIMPLE_DIVISION", 12, {30, 12, 9, -0.1}},
+          Lens{"DIVISION", 13, {30, 31, 12, 9, 0.1}}, Lens{"EUCM", 16, {30, 31, 12, 9, 0.5, 1}}}) {
+        const TempFolder folder;
+        ColmapFiles files;
+        files.model = lens.number;
+        files.params = lens.params;
+        files.write(folder);
+        files.write_photos(folder);
+        EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(),
+                    HasSubstr(fmt::format("camera model {} is not supported", lens.name)));
+    }
+}
+
 TEST(Colmap, ALensOfAnotherProgramLosesItsPhotosOnly) {
     const TempFolder folder;
     folder.write("sparse/0/cameras.txt", "1 PINHOLE 24 18 30 31 11 10\n2 MEI 24 18 1 2 3\n");
