@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/list_growth.h"
+
 namespace gs {
 namespace {
 
@@ -49,12 +51,12 @@ MemoryPlan plan_memory(std::uint64_t gaussians, int sh_degree, double isects_per
         static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
     out.gaussians = gaussians;
     out.isects = static_cast<std::uint64_t>(isects_per_gaussian * static_cast<double>(gaussians));
+    const std::uint64_t listed = std::min<std::uint64_t>(out.isects, kMostListed);
     out.parameters = gaussians * planes * 4;
     out.optimizer = gaussians * (planes * 8 + kOptimizerPerGaussian);
     out.frame_view =
-        gaussians * kFramePerGaussian + out.isects * kFramePerIsect + pixels * kFramePerPixel;
-    out.frame_train =
-        out.frame_view + out.isects * kGradientsPerIsect + pixels * kGradientsPerPixel;
+        gaussians * kFramePerGaussian + listed * kFramePerIsect + pixels * kFramePerPixel;
+    out.frame_train = out.frame_view + listed * kGradientsPerIsect + pixels * kGradientsPerPixel;
     return out;
 }
 

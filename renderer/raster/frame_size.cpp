@@ -11,8 +11,7 @@
 namespace gs {
 namespace {
 
-constexpr std::uint64_t kSmallFrame = 256ull << 20;  // bytes that are not worth asking the system
-constexpr int kLeastFrameSide = 16;                  // px
+constexpr int kLeastFrameSide = 16;  // px
 
 /// The size whose lists, or pictures, would be `share` as large: both grow with the pixels.
 std::string size_that_fits(const Camera& camera, double share) {
@@ -26,11 +25,13 @@ std::string size_that_fits(const Camera& camera, double share) {
 
 }  // namespace
 
-void refuse_pairs(const Camera& camera, std::uint64_t pairs, std::uint64_t most) {
+void refuse_row(const Camera& camera, std::uint64_t pairs, std::uint64_t most) {
     const double n = static_cast<double>(pairs), limit = static_cast<double>(most);
     throw FrameTooLarge(fmt::format(
-        "a picture of {} x {} has {} (Gaussian, tile) pairs; the limit is {}{}", camera.width,
-        camera.height, format_count(n), format_count(limit), size_that_fits(camera, limit / n)));
+        "a row of tiles of a panorama of {} x {} has {} (Gaussian, tile) pairs; for gradients the "
+        "limit is {}{}",
+        camera.width, camera.height, format_count(n), format_count(limit),
+        size_that_fits(camera, limit * limit / (n * n))));  // a row grows with the width alone
 }
 
 void refuse_memory(const Camera& camera, const char* what, std::uint64_t bytes,

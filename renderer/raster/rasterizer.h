@@ -99,6 +99,9 @@ struct RenderOptions {
     /// (ForwardState::backward_costs()). Slower, the same picture to the bit; only together with
     /// `counters` and without `depth`.
     bool costs = false;
+    /// (Gaussian, tile) pairs listed at once; a frame with more is drawn in groups of tiles, to the
+    /// same bits. 0: as many as the backend can and memory holds.
+    std::uint64_t most_pairs = 0;
 };
 
 /// What warps of 32 pixels (8 x 4) spend on blending, which pairs do not tell: a warp pays for all

@@ -1,9 +1,10 @@
 // What becomes of a run: finished and continued, splats that are trained further, and what is asked
-// before a scene is left with something that no file has.
+// before a scene is left with something that no file has; and of a session whose device fails.
 #include <fstream>
 
 #include "app/session/parts/training.h"
 #include "app/studio/leaving.h"
+#include "renderer/raster/frame_size.h"
 #include "studio_harness.h"
 
 namespace gs {
@@ -245,6 +246,58 @@ TEST_F(Leaves, SplatsWithTheirPhotosAreTrainedFurther) {
     std::ifstream description(fs::path(h.state.status.run_folder) / "run.json");
     const std::string text{std::istreambuf_iterator<char>(description), {}};
     EXPECT_NE(text.find("started from the Gaussians of"), std::string::npos);
+}
+
+class ThrowingRasterizer final : public Rasterizer {
+  public:
+    std::string name() const override { return "throwing"; }
+    std::unique_ptr<ForwardState> make_state() const override { return inner_->make_state(); }
+    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                 ForwardState& state, RenderResult& result) override {
+        if (camera.width == kTooWide) throw FrameTooLarge("a picture that is too large");
+        if (++calls_ > 4) throw std::runtime_error("the device is gone");
+        inner_->forward(source, camera, options, state, result);
+    }
+    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+                  ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
+                  GradientSink& sink) override {
+        inner_->backward(source, camera, options, state, result, gradients, sink);
+    }
+
+    static constexpr int kTooWide = 7000;
+
+  private:
+    std::unique_ptr<Rasterizer> inner_ = make_cpu_rasterizer();
+    int calls_ = 0;
+};
+
+TEST(Session, lives_on_where_a_picture_is_refused) {
+    SessionOptions options = quiet_options();
+    options.make_rasterizer = [] { return std::make_unique<ThrowingRasterizer>(); };
+    SessionHarness h(options);
+    ASSERT_TRUE(h.open(tiny_capture()));
+    PictureRequest request;
+    request.request = view_request_of(h.state, 160, 120);
+    Camera& camera = request.request.camera;
+    camera = camera.scaled_to(ThrowingRasterizer::kTooWide, 40);
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(request))));
+    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
+    EXPECT_NE(h.errors[0].text.find("a picture that is too large"), std::string::npos);
+    camera = camera.scaled_to(70, 40);
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(request))));
+    EXPECT_TRUE(h.until([&] { return !h.pictures.empty(); }));
+}
+
+TEST(Session, a_failing_device_stops_training_but_keeps_the_model) {
+    SessionOptions options = quiet_options();
+    options.make_rasterizer = [] { return std::make_unique<ThrowingRasterizer>(); };
+    SessionHarness h(options);
+    ASSERT_TRUE(h.open(tiny_capture(), true));
+    ASSERT_TRUE(h.until_state(RunState::failed));
+    EXPECT_NE(h.state.training.message.find("the device is gone"), std::string::npos);
+    const std::string splats = (h.folder.path() / "rescued.ply").string();
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
+    EXPECT_TRUE(fs::exists(splats));
 }
 
 }  // namespace

@@ -454,37 +454,5 @@ TEST(Session, what_the_cost_model_needs_is_told_of_steps_and_frames) {
     EXPECT_GT(h.state.status.frame_cost.counters.visible, 0u);
 }
 
-class ThrowingRasterizer final : public Rasterizer {
-  public:
-    std::string name() const override { return "throwing"; }
-    std::unique_ptr<ForwardState> make_state() const override { return inner_->make_state(); }
-    void forward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                 ForwardState& state, RenderResult& result) override {
-        if (++calls_ > 4) throw std::runtime_error("the device is gone");
-        inner_->forward(source, camera, options, state, result);
-    }
-    void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                  ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
-                  GradientSink& sink) override {
-        inner_->backward(source, camera, options, state, result, gradients, sink);
-    }
-
-  private:
-    std::unique_ptr<Rasterizer> inner_ = make_cpu_rasterizer();
-    int calls_ = 0;
-};
-
-TEST(Session, a_failing_device_stops_training_but_keeps_the_model) {
-    SessionOptions options = quiet_options();
-    options.make_rasterizer = [] { return std::make_unique<ThrowingRasterizer>(); };
-    SessionHarness h(options);
-    ASSERT_TRUE(h.open(tiny_capture(), true));
-    ASSERT_TRUE(h.until_state(RunState::failed));
-    EXPECT_NE(h.state.training.message.find("the device is gone"), std::string::npos);
-    const std::string splats = (h.folder.path() / "rescued.ply").string();
-    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(splats))));
-    EXPECT_TRUE(fs::exists(splats));
-}
-
 }  // namespace
 }  // namespace gs

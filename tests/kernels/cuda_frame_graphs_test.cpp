@@ -103,6 +103,20 @@ TEST(CudaFrameGraphs, WhatKernelsAreGivenIsNeverOfAnotherFrame) {
     }
 }
 
+/// In groups of tiles nothing is recorded, and the picture is the same.
+TEST(CudaFrameGraphs, AFrameInGroupsIsTheSamePicture) {
+    const GaussianModel model = scene(500, 1);
+    Screen screen(model);
+    RenderOptions few = looked_at();
+    few.most_pairs = 300;
+    const Pixels wanted = alone(model, from(0), looked_at());
+    for (int i = 0; i < 5; ++i) {
+        EXPECT_EQ(screen.draw(from(0), few), wanted) << i;
+        EXPECT_GT(screen.result.counters.isects, 600u);
+        EXPECT_EQ(screen.draw(from(0), looked_at()), wanted) << i;
+    }
+}
+
 TEST(CudaFrameGraphs, AFrameThatOutgrowsItsRoomIsDrawnAgain) {
     const GaussianModel model = scene(900, 3);
     Screen screen(model);

@@ -333,8 +333,9 @@ void StepEngine::go_back(const Flight& failed) {
     if (std::max(needed.visible, needed.isects) > kMaxCapacity)
         throw DeviceError(
             fmt::format(
-                "view {} needs more than {} pairs of Gaussian and tile, more than this device is "
-                "given; the last good step is kept",
+                "view {} needs more than {} pairs of Gaussian and tile, and a training step on a "
+                "GPU is not drawn in groups of tiles; the last good step is kept. Use --downscale, "
+                "a lower --max-gaussians or --backend cpu",
                 failed.plan.view->name, kMaxCapacity),
             true);
     clock_ = failed.before;

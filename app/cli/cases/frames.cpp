@@ -208,6 +208,11 @@ void add_rules(FrameCases& out) {
     o = {};
     o.background = {1, 0.5f, 0.25f};
     add("a background", o);
+    o = {};
+    o.most_pairs = 200;
+    add("in groups of tiles", o);
+    out.push_back(
+        {"Gaussians over 300 tiles in groups", [] { return covering_scene(3, 2, 320, 240); }, o});
     for (const int degree : {0, 1, 2}) {
         o = {};
         o.sh_degree = degree;

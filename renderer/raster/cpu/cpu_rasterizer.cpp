@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/machine.h"
 #include "base/machine_use.h"
 #include "base/parallel.h"
 #include "base/record/clock.h"
@@ -32,13 +33,14 @@ std::size_t CpuState::bytes() const {
            touched.capacity_bytes() + blended_pairs.capacity_bytes() +
            isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
            slot_blended.capacity_bytes() + tile_warps.capacity_bytes() +
-           warp_forms.capacity_bytes() + backward.bytes();
+           warp_forms.capacity_bytes() + backward.bytes() + groups.bytes();
 }
 
 namespace {
 
-BlendParams blend_params(const CpuState& state, const ProjectParams& project,
-                         const RenderOptions& options, const Camera& camera) {
+/// The lists, and the pictures that `options` name.
+BlendParams picture_params(CpuState& state, const ProjectParams& project, const Camera& camera,
+                           const RenderOptions& options, RenderResult& result) {
     BlendParams p{};
     p.splats = state.splats.data();
     p.slot_from_isect = state.slot_from_isect.data();
@@ -51,6 +53,20 @@ BlendParams blend_params(const CpuState& state, const ProjectParams& project,
     p.log2_alpha_min = std::log2(project.rules.alpha_min);
     p.transmittance_min = ending_transmittance(project.rules);
     p.background = options.background;
+    p.color = result.color.values.data();
+    p.alpha = result.alpha.values.data();
+    p.depth = options.depth ? result.depth.values.data() : nullptr;
+    p.median_depth = options.median_depth ? result.median_depth.values.data() : nullptr;
+    p.pairs_per_tile = result.pairs_per_tile.data();
+    p.list_end = state.list_end.data();
+    if (options.counters) {
+        p.contributors = result.contributors.data();
+        p.blended_pairs = state.blended_pairs.data();
+    }
+    if (options.gradients) {
+        state.touched.resize_discard(state.slot_from_isect.size());
+        p.touched = state.touched.data();
+    }
     return p;
 }
 
@@ -67,19 +83,13 @@ void for_each_visible(const CpuState& state, std::size_t candidate, F&& f) {
 void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients& out) {
     for (auto& row : out.v) std::fill(std::begin(row), std::end(row), 0.0f);
     for_each_visible(state, candidate, [&](std::size_t lane, std::uint32_t slot) {
-        typedef float Four __attribute__((vector_size(16), aligned(16)));
-        static_assert(sizeof(IsectGradient) == 3 * sizeof(Four));
-        Four sums[3] = {};
-        const Coverage& coverage = state.coverage[slot];
-        const std::uint32_t first = state.chunk_emission[slot / kSlotsPerChunk] + coverage.emission;
-        for (std::uint32_t e = first; e < first + coverage.isects; ++e)
-            for (int part = 0; part < 3; ++part) {
-                Four g;
-                std::memcpy(&g, &state.isect_gradients[e].s + 4 * part, sizeof(g));
-                sums[part] += g;
-            }
+        GradientSum sums{};
+        if (state.groups.several())
+            sums = state.groups.sums[slot];
+        else
+            add_gradients(state, slot, sums);
         float sum[12];
-        std::memcpy(sum, sums, sizeof(sum));
+        std::memcpy(sum, &sums, sizeof(sum));
         for (int i = 0; i < 12; ++i) out.v[i][lane] = sum[i];
     });
 }
@@ -106,7 +116,7 @@ class CpuRasterizer final : public Rasterizer {
                      CpuState& state, RenderResult& result);
 };
 
-/// Throws FrameTooLarge where the picture, or the lists of this many isects, cannot be allocated.
+/// Throws FrameTooLarge where the picture cannot be allocated.
 void check_picture(const Camera& camera, const RenderOptions& options, const RenderResult& result) {
     const std::uint64_t pixels = static_cast<std::uint64_t>(camera.width) *
                                  static_cast<std::uint64_t>(camera.height),
@@ -114,16 +124,45 @@ void check_picture(const Camera& camera, const RenderOptions& options, const Ren
     const std::uint64_t held = result.color.values.capacity_bytes() / (3 * sizeof(float));
     if (pixels > held) check_memory(camera, "picture", (pixels - held) * planes * sizeof(float));
 }
-void check_lists(std::uint64_t isects, const Camera& camera, const RenderOptions& options,
-                 const CpuState& state) {
-    if (isects > kMostIsects) refuse_pairs(camera, isects, kMostIsects);
+/// How many of a frame's isects are listed at once: all, where memory and 32 bits hold them.
+std::uint64_t pairs_at_once(std::uint64_t isects, const RenderOptions& options,
+                            const CpuState& state) {
     // slot_from_isect, and with gradients emission_from_isect, touched and isect_gradients.
     const std::uint64_t each =
         sizeof(std::uint32_t) +
         (options.gradients ? sizeof(std::uint32_t) + sizeof(std::uint16_t) + sizeof(IsectGradient)
                            : 0);
-    const std::uint64_t held = state.slot_from_isect.capacity_bytes() / sizeof(std::uint32_t);
-    if (isects > held) check_memory(camera, "lists", (isects - held) * each);
+    const std::uint64_t held = state.slot_from_isect.capacity_bytes() / sizeof(std::uint32_t),
+                        most = options.most_pairs == 0 ? kMostIsects
+                                                       : std::min(options.most_pairs, kMostIsects),
+                        more = std::min(isects, most) - std::min({isects, most, held});
+    if (more * each < kSmallFrame) return most;
+    const std::uint64_t free = free_machine_bytes();
+    if (free == 0 || more * each <= free) return most;
+    return std::min(most, pairs_that_fit(free + held * each, each));
+}
+
+/// One group of all tiles, or several. Throws FrameTooLarge where gradients cannot be had.
+void choose_groups(CpuState& state, std::uint64_t isects, const ProjectParams& project,
+                   const Camera& camera, const RenderOptions& options) {
+    const std::uint64_t most = pairs_at_once(isects, options, state);
+    if (isects <= most) {
+        const auto tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
+        state.groups.list.assign(1, {0, tiles, isects});
+        return;
+    }
+    const bool around = project.wrap > 0.0f;
+    make_groups(state, most, around);
+    if (!around || !options.gradients) return;
+    const std::uint64_t row = fullest_cut_row(state.groups.list, state.tiles_x);
+    if (row > 0) refuse_row(camera, row, most);
+}
+
+/// The lists of one group: of the only one, or of one of several.
+void list_group(CpuState& state, const TileGroup& group, bool gradients) {
+    const Span span(Stage::emit);
+    if (state.groups.several()) enter_group(state, group);
+    emit_isects(state, gradients);
 }
 
 /// What this thread has computed for, so that a tile is not charged for what the machine does
@@ -149,31 +188,35 @@ void rows_from_slots(const CpuState& state, const Buffer<std::uint32_t>& of_slot
     });
 }
 
-/// Blends all tiles twice: once counting, and once more as it is always done, taking each tile's
-/// time. The same picture comes out of both.
-void measure_blend(CpuState& state, BlendParams p, std::size_t rows, RenderResult& result) {
-    const std::size_t tiles = state.tile_order.size();
-    BlendCosts& costs = result.costs;
-    start_costs(state, rows, tiles, costs);
-    costs.blended.resize_discard(rows);
-    costs.blended.fill(0);
-    state.slot_blended.resize_discard(state.splats.size());
-    state.slot_blended.fill(0);
+/// Calls f(tile) for the tiles of a group, the fullest first.
+template <class F>
+void for_tiles_of(const CpuState& state, const TileGroup& group, F&& f) {
+    parallel_for(state.tile_order.size(), 1, [&](std::size_t i) {
+        if (group.has(state.tile_order[i])) f(state.tile_order[i]);
+    });
+}
+
+/// Blends a group's tiles twice: once counting, and once more as it is always done, taking each
+/// tile's time. The same picture comes out of both.
+void measure_blend(CpuState& state, const TileGroup& group, BlendParams p, BlendCosts& costs) {
     p.slot_evaluated = state.slot_evaluated.data();
     p.slot_blended = state.slot_blended.data();
-    parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
+    for_tiles_of(state, group, [&](std::uint32_t tile) { blend_tile(p, tile); });
     p.slot_evaluated = p.slot_blended = nullptr;
     p.contributors = nullptr;
     p.blended_pairs = nullptr;
-    parallel_for(tiles, 1, [&](std::size_t i) {
-        const std::uint32_t tile = state.tile_order[i];
+    for_tiles_of(state, group, [&](std::uint32_t tile) {
         const std::uint64_t begin = own_time_ns();
         blend_tile(p, tile);
         costs.tile_ns[tile] = static_cast<float>(own_time_ns() - begin);
     });
+}
+
+/// What start_pictures() began, once all groups are measured.
+void finish_costs(const CpuState& state, RenderResult& result) {
+    BlendCosts& costs = result.costs;
     costs.tile_evaluated = result.pairs_per_tile;
-    costs.tile_blended.resize_discard(tiles);
-    for (std::size_t tile = 0; tile < tiles; ++tile)
+    for (std::size_t tile = 0; tile < costs.tile_blended.size(); ++tile)
         costs.tile_blended[tile] = static_cast<std::uint32_t>(state.blended_pairs[tile]);
     rows_from_slots(state, state.slot_evaluated, costs.evaluated);
     rows_from_slots(state, state.slot_blended, costs.blended);
@@ -198,24 +241,21 @@ void count_backward_pairs(CpuState& state, const BlendParams& p, std::uint32_t t
     state.backward.tile_evaluated[tile] = sum;
 }
 
-/// What the CUDA backend's warps would spend on these lists, tile by tile.
-void count_warps(CpuState& state, const BlendParams& p) {
+/// Splats as the CUDA backend's warps read them, and no work of theirs yet.
+void start_warps(CpuState& state, std::size_t tiles) {
     state.warp_forms.resize_discard(state.splats.size());
     parallel_for(state.splats.size(), 4096, [&](std::size_t slot) {
         const Splat& s = state.splats[slot];
         state.warp_forms[slot] = {s.x, s.y, s.s * s.s, 2.0f * s.s * s.r, s.r * s.r + s.w * s.w,
                                   s.l};
     });
-    state.tile_warps.resize_discard(state.tile_order.size());
+    state.tile_warps.resize_discard(tiles);
     state.tile_warps.fill({});
-    parallel_for(state.tile_order.size(), 1, [&](std::size_t i) {
-        const std::uint32_t tile = state.tile_order[i];
-        count_tile_warps(p, state.warp_forms.data(), tile, state.tile_warps[tile]);
-    });
 }
 
-void blend_all(CpuState& state, const ProjectParams& project, const Camera& camera,
-               const RenderOptions& options, std::size_t source_count, RenderResult& result) {
+/// Space for the pictures, and for what is counted of tiles and Gaussians.
+void start_pictures(CpuState& state, const Camera& camera, const RenderOptions& options,
+                    std::size_t source_count, RenderResult& result) {
     const std::size_t tiles = static_cast<std::size_t>(state.tiles_x * state.tiles_y);
     result.width = camera.width;
     result.height = camera.height;
@@ -224,46 +264,44 @@ void blend_all(CpuState& state, const ProjectParams& project, const Camera& came
     result.color.resize(camera.width, camera.height, 3);
     result.alpha.resize(camera.width, camera.height, 1);
     if (options.depth) result.depth.resize(camera.width, camera.height, 1);
+    if (options.median_depth) result.median_depth.resize(camera.width, camera.height, 1);
     result.pairs_per_tile.resize_discard(tiles);
+    result.isects_per_tile.resize_discard(tiles);
     state.list_end.resize_discard(tiles);
-    BlendParams p = blend_params(state, project, options, camera);
-    p.color = result.color.values.data();
-    p.alpha = result.alpha.values.data();
-    p.depth = options.depth ? result.depth.values.data() : nullptr;
-    if (options.median_depth) {
-        result.median_depth.resize(camera.width, camera.height, 1);
-        p.median_depth = result.median_depth.values.data();
-    }
-    p.pairs_per_tile = result.pairs_per_tile.data();
-    p.list_end = state.list_end.data();
     if (options.counters) {
         result.contributors.resize_discard(result.color.pixels());
         state.blended_pairs.resize_discard(tiles);
-        p.contributors = result.contributors.data();
-        p.blended_pairs = state.blended_pairs.data();
     }
-    if (options.gradients) {
-        state.touched.resize_discard(state.slot_from_isect.size());
-        p.touched = state.touched.data();
-    }
-    if (options.counters && options.warps) count_warps(state, p);
-    result.costs.tile_ns.resize_discard(0);  // of an earlier frame
-    if (!options.costs)
-        return parallel_for(tiles, 1, [&](std::size_t i) { blend_tile(p, state.tile_order[i]); });
-    measure_blend(state, p, source_count, result);
+    if (options.counters && options.warps) start_warps(state, tiles);
+    BlendCosts& costs = result.costs;
+    costs.tile_ns.resize_discard(0);  // of an earlier frame
+    if (!options.costs) return;
+    start_costs(state, source_count, tiles, costs);
+    costs.tile_blended.resize_discard(tiles);
+    costs.blended.resize_discard(source_count);
+    costs.blended.fill(0);
+    state.slot_blended.resize_discard(state.splats.size());
+    state.slot_blended.fill(0);
 }
 
-void count(const CpuState& state, std::size_t gaussians, const RenderOptions& options,
+/// A group that is listed, into the pictures.
+void blend_group(CpuState& state, const TileGroup& group, const ProjectParams& project,
+                 const Camera& camera, const RenderOptions& options, RenderResult& result) {
+    const BlendParams p = picture_params(state, project, camera, options, result);
+    if (options.counters && options.warps)
+        for_tiles_of(state, group, [&](std::uint32_t tile) {
+            count_tile_warps(p, state.warp_forms.data(), tile, state.tile_warps[tile]);
+        });
+    if (options.costs) return measure_blend(state, group, p, result.costs);
+    for_tiles_of(state, group, [&](std::uint32_t tile) { blend_tile(p, tile); });
+}
+
+/// Adds a group, which was blended, to the counters.
+void count(const CpuState& state, const TileGroup& group, const RenderOptions& options,
            RenderResult& result) {
-    const std::size_t tiles = result.pairs_per_tile.size();
     RenderCounters& c = result.counters;
-    c = {};
-    c.gaussians = gaussians;
-    c.candidates = std::min(gaussians, state.candidate_blocks.size() * kBlock);
-    c.visible = state.slot_from_rank.size();
-    c.isects = state.slot_from_isect.size();
-    result.isects_per_tile.resize_discard(tiles);
-    for (std::size_t tile = 0; tile < tiles; ++tile) {
+    c.isects += state.slot_from_isect.size();
+    for (std::size_t tile = group.first; tile < group.end; ++tile) {
         const std::uint32_t n = state.tile_begin[tile + 1] - state.tile_begin[tile];
         const int x = static_cast<int>(tile) % result.tiles_x * kTileSize,
                   y = static_cast<int>(tile) / result.tiles_x * kTileSize;
@@ -307,21 +345,66 @@ void CpuRasterizer::draw(ParameterSource& source, const Camera& camera,
     }
     {
         const Span span(Stage::project);
-        check_lists(project_all(source, params, state), camera, options, state);
+        choose_groups(state, project_all(source, params, state), params, camera, options);
     }
     {
         const Span span(Stage::sort);
         sort_by_depth(state);
     }
-    {
-        const Span span(Stage::emit);
-        emit_isects(state, options.gradients);
+    RenderCounters& counters = result.counters;
+    counters = {};
+    counters.gaussians = source.count();
+    counters.candidates = std::min(source.count(), state.candidate_blocks.size() * kBlock);
+    counters.visible = state.slot_from_rank.size();
+    start_pictures(state, camera, options, source.count(), result);
+    for (const TileGroup& group : state.groups.list) {
+        list_group(state, group, options.gradients);
+        {
+            const Span span(Stage::blend);
+            blend_group(state, group, params, camera, options, result);
+        }
+        count(state, group, options, result);
     }
-    {
-        const Span span(Stage::blend);
-        blend_all(state, params, camera, options, source.count(), result);
-    }
-    count(state, source.count(), options, result);
+    if (options.costs) finish_costs(state, result);
+}
+
+/// What a group's lists need before backward, where they are no longer those of the forward pass:
+/// drawn again, each pixel with the bits that it has.
+void draw_again(CpuState& state, const TileGroup& group, const ProjectParams& project,
+                const Camera& camera, RenderOptions options, const RenderResult& result) {
+    list_group(state, group, true);
+    const Span span(Stage::blend);
+    options.counters = options.costs = options.median_depth = false;
+    BlendParams p =
+        picture_params(state, project, camera, options, const_cast<RenderResult&>(result));
+    state.groups.tile_evaluated.resize_discard(state.tile_order.size());
+    p.pairs_per_tile = state.groups.tile_evaluated.data();
+    for_tiles_of(state, group, [&](std::uint32_t tile) { blend_tile(p, tile); });
+}
+
+/// The gradients of a group's isects.
+void blend_backward(CpuState& state, const TileGroup& group, const ProjectParams& project,
+                    const Camera& camera, const RenderOptions& options, const RenderResult& result,
+                    const PixelGradients& gradients) {
+    const Span span(Stage::blend_backward);
+    state.isect_gradients.resize_discard(state.slot_from_isect.size());
+    BlendBackwardParams p{};
+    p.forward = picture_params(state, project, camera, options, const_cast<RenderResult&>(result));
+    p.forward.emission_from_isect = state.emission_from_isect.data();
+    p.v_color = gradients.color.values.data();
+    p.v_alpha = gradients.alpha.values.empty() ? nullptr : gradients.alpha.values.data();
+    p.v_depth = gradients.depth.values.empty() ? nullptr : gradients.depth.values.data();
+    p.isect_gradients = state.isect_gradients.data();
+    p.absolute = options.absolute;
+    CHECK(p.v_depth == nullptr || options.depth, "depth gradients need a depth picture");
+    for_tiles_of(state, group, [&](std::uint32_t tile) {
+        const std::uint64_t begin = options.costs ? own_time_ns() : 0;
+        blend_tile_backward(p, tile);
+        if (options.costs) {
+            state.backward.tile_ns[tile] = static_cast<float>(own_time_ns() - begin);
+            count_backward_pairs(state, p.forward, tile);
+        }
+    });
 }
 
 void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
@@ -332,34 +415,16 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
     CpuState& state = static_cast<CpuState&>(base);
     state.backward = {};
     const ProjectParams params = make_project_params(camera, options, source.sh_degree());
-    const std::size_t tiles = state.tile_order.size();
-    state.isect_gradients.resize_discard(state.slot_from_isect.size());
-    {
-        const Span span(Stage::blend_backward);
-        BlendBackwardParams p{};
-        p.forward = blend_params(state, params, options, camera);
-        p.forward.color = const_cast<float*>(result.color.values.data());
-        p.forward.alpha = const_cast<float*>(result.alpha.values.data());
-        p.forward.depth = const_cast<float*>(result.depth.values.data());
-        p.forward.list_end = state.list_end.data();
-        p.forward.touched = state.touched.data();
-        p.forward.emission_from_isect = state.emission_from_isect.data();
-        p.v_color = gradients.color.values.data();
-        p.v_alpha = gradients.alpha.values.empty() ? nullptr : gradients.alpha.values.data();
-        p.v_depth = gradients.depth.values.empty() ? nullptr : gradients.depth.values.data();
-        p.isect_gradients = state.isect_gradients.data();
-        p.absolute = options.absolute;
-        CHECK(p.v_depth == nullptr || options.depth, "depth gradients need a depth picture");
-        if (options.costs) start_costs(state, source.count(), tiles, state.backward);
-        parallel_for(tiles, 1, [&](std::size_t i) {
-            const std::uint32_t tile = state.tile_order[i];
-            const std::uint64_t begin = options.costs ? own_time_ns() : 0;
-            blend_tile_backward(p, tile);
-            if (options.costs) {
-                state.backward.tile_ns[tile] = static_cast<float>(own_time_ns() - begin);
-                count_backward_pairs(state, p.forward, tile);
-            }
-        });
+    if (options.costs) start_costs(state, source.count(), state.tile_order.size(), state.backward);
+    const bool several = state.groups.several();
+    if (several) {
+        state.groups.sums.resize_discard(state.splats.size());
+        state.groups.sums.fill({});
+    }
+    for (const TileGroup& group : state.groups.list) {
+        if (several) draw_again(state, group, params, camera, options, result);
+        blend_backward(state, group, params, camera, options, result, gradients);
+        if (several) add_gradients(state);
     }
     if (options.costs) rows_from_slots(state, state.slot_evaluated, state.backward.evaluated);
     const Span span(Stage::project_backward);
@@ -383,6 +448,7 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
 
 bool CpuRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
     const CpuState& state = static_cast<const CpuState&>(base);
+    if (state.groups.several()) return false;  // the lists are those of the last group
     const std::size_t visible = state.slot_from_rank.size();
     out.rows.resize_discard(visible);
     out.splats.resize_discard(visible * kSplatPlanes);

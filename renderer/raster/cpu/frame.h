@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "base/sort.h"
 #include "renderer/math/project_lens.h"
 #include "renderer/raster/rasterizer.h"
+#include "renderer/raster/tile_groups.h"
 #include "renderer/raster/view_setup.h"
 
 namespace gs::cpu {
@@ -73,6 +75,12 @@ struct IsectGradient {
     float absolute[2];               ///< sum of |v d log2 alpha / d mean|, x and y; or 0
 };
 static_assert(sizeof(IsectGradient) == 48);
+/// A sum of them.
+struct GradientSum {
+    typedef float Four __attribute__((vector_size(16), aligned(16)));
+    Four parts[3];
+};
+static_assert(sizeof(GradientSum) == sizeof(IsectGradient));
 
 struct ProjectParams {
     math::Pinhole<float> camera;
@@ -148,6 +156,18 @@ struct BlendBackwardParams {
     bool absolute;                   ///< fill IsectGradient::absolute
 };
 
+/// What a frame in groups keeps beside the group that is listed (groups.cpp).
+struct FrameGroups {
+    std::vector<TileGroup> list;               ///< one of all tiles: a frame in one pass
+    std::vector<std::vector<TileSpan>> spans;  ///< of all tiles, as CpuState has a group's
+    Buffer<Coverage> coverage;                 ///< the same
+    Buffer<std::uint32_t> changes;             ///< as for group_tiles()
+    Buffer<GradientSum> sums;                  ///< [slot] over the groups before
+    Buffer<std::uint32_t> tile_evaluated;      ///< [tile] what drawing again counts, unused
+    bool several() const { return list.size() > 1; }
+    std::size_t bytes() const;
+};
+
 struct CpuState final : ForwardState {
     Buffer<std::uint32_t> candidate_blocks;            ///< block of each candidate
     Buffer<std::uint32_t> candidate_mask;              ///< visible lanes
@@ -169,6 +189,7 @@ struct CpuState final : ForwardState {
     Buffer<WarpWork> tile_warps;                         ///< [tile], with options.counters
     Buffer<WarpForm> warp_forms;                         ///< [slot], the same
     BlendCosts backward;
+    FrameGroups groups;
     RadixSort sorter;
     int tiles_x = 0, tiles_y = 0;
 
@@ -208,6 +229,23 @@ std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, 
 void sort_by_depth(CpuState& state);
 /// Lists the tiles of every visible Gaussian, so that each tile's list is front to back.
 void emit_isects(CpuState& state, bool gradients);
+/// Cuts the frame that was projected into groups of at most `most` isects.
+void make_groups(CpuState& state, std::uint64_t most, bool around);
+/// From now on the state has the spans and coverage of this group of several.
+void enter_group(CpuState& state, const TileGroup& group);
+/// Adds a group's isect_gradients to the sums of its slots.
+void add_gradients(CpuState& state);
+/// Adds the gradients of a slot's isects to `sum`, in the order of its emissions.
+inline void add_gradients(const CpuState& state, std::uint32_t slot, GradientSum& sum) {
+    const Coverage& coverage = state.coverage[slot];
+    const std::uint32_t first = state.chunk_emission[slot / kSlotsPerChunk] + coverage.emission;
+    for (std::uint32_t e = first; e < first + coverage.isects; ++e)
+        for (int part = 0; part < 3; ++part) {
+            GradientSum::Four g;
+            std::memcpy(&g, &state.isect_gradients[e].s + 4 * part, sizeof(g));
+            sum.parts[part] += g;
+        }
+}
 /// From part_tile_counts to the first isect of each tile, and of each part within it (which
 /// replaces the counts). Returns the number of isects.
 std::size_t find_ranges(CpuState& state, std::size_t parts);

@@ -3,7 +3,6 @@
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <numeric>
 #include <optional>
@@ -12,187 +11,16 @@
 
 #include "base/parallel.h"
 #include "base/record/scope.h"
-#include "renderer/device/cuda/recorded_work.h"
-#include "renderer/raster/cuda/device_costs.h"
-#include "renderer/raster/cuda/device_model.h"
-#include "renderer/raster/cuda/device_tint.h"
+#include "renderer/raster/cuda/cuda_state.h"
 #include "renderer/raster/cuda/display.h"
 #include "renderer/raster/cuda/frame_arrays.h"
-#include "renderer/raster/cuda/frame_limits.h"
-#include "renderer/raster/cuda/frame_picture.h"
-#include "renderer/raster/cuda/pipeline.h"
 #include "renderer/raster/cuda/project_backward.h"
 #include "renderer/raster/frame_probe.h"
-#include "renderer/raster/frame_size.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
 namespace cuda {
 namespace {
-
-/// Everything the kernels of a picture for the screen were given when it was recorded.
-struct FrameShape {
-    FrameLimits limits;
-    const void *frame = nullptr, *counts = nullptr;
-    std::size_t frame_bytes = 0;  ///< changes when memory does
-    ModelView model;
-    TintView tint;
-    HalfColors colors;
-    PictureView picture;
-    bool operator==(const FrameShape&) const = default;
-};
-/// Stages inside a recorded frame cannot be timed: that often one is enqueued kernel by kernel.
-constexpr std::uint64_t kTimedEvery = 8;
-
-struct CudaState final : ForwardState {
-    explicit CudaState(std::shared_ptr<const Stream> s)
-        : stream(std::move(s)), pipeline(*stream), graphs(*stream, "frames") {}
-    ~CudaState() override { (void)choose_device(device); }
-    std::size_t bytes() const override {
-        return pipeline.bytes() + picture.bytes() + copied.bytes() +
-               device_tint.words.capacity_bytes() + costs.bytes() + backward.bytes() +
-               pixel_gradients.capacity_bytes() + gradients.capacity_bytes();
-    }
-
-    std::size_t high_water() const override { return pipeline.high_water(); }
-    const BlendCosts& backward_costs() const override { return backward; }
-
-    const int device = device_in_use();
-    std::shared_ptr<const Stream> stream;
-    FramePipeline pipeline;
-    FramePicture picture;
-    CopiedSource copied;
-    ModelView model;  ///< of the last forward()
-    DeviceTint device_tint;
-    TintView tint;          ///< the same
-    HalfColors colors;      ///< the same; none: the model's own
-    bool measures = false;  ///< the same, its costs
-    DeviceCosts costs;
-    BlendCosts backward;
-    PinnedBuffer<FrameConstants> constants{1, "constants of a frame"};
-    PinnedBuffer<FrameCounts> counts{1, "counts of a frame"};
-    std::unique_ptr<PinnedBuffer<std::byte>> landing;  ///< where pictures arrive on the host
-    Capacity visible_capacity, isect_capacity;         ///< what the next frame will be given
-    RecordedWork<FrameShape> graphs;                   ///< of pictures for the screen
-    std::uint64_t shown = 0;                           ///< such pictures so far
-    DeviceBuffer<float> pixel_gradients{"gradients of a picture"};
-    DeviceBuffer<float> gradients{"gradients of Gaussians"};
-    Buffer<float> host_gradients;
-};
-
-template <class T>
-void fetch(T* to, const T* from, std::size_t count, const Stream& stream) {
-    if (count > 0) copy_to_host(to, from, count * sizeof(T), stream);
-}
-
-FrameLimits limits_of(const CudaState& state, const Camera& camera, const RenderOptions& options) {
-    FrameLimits limits = FramePipeline::limits_of(camera, options);
-    limits.gaussians = state.model.count;
-    limits.gradients = options.gradients;
-    limits.depth = options.depth;
-    limits.median_depth = options.median_depth;
-    limits.counters = options.counters;
-    // The first frame may see everything; how often each will be listed is a guess.
-    limits.visible =
-        state.visible_capacity.known() ? state.visible_capacity.now() : stepped(state.model.count);
-    limits.isects = state.isect_capacity.known() ? state.isect_capacity.now()
-                                                 : stepped(std::uint64_t{state.model.count} * 4);
-    return limits;
-}
-
-/// What changes from frame to frame is read from memory: `state.constants`.
-void enqueue_kernels(CudaState& state) {
-    const Stream& stream = *state.stream;
-    copy_to_device(state.pipeline.arrays().constants, state.constants.data(),
-                   sizeof(FrameConstants), stream);
-    state.pipeline.project(state.model, state.tint, state.colors);
-    state.pipeline.list_tiles();
-    state.pipeline.blend(state.picture.view);
-    fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
-}
-
-/// Makes memory for the frame's arrays and pictures.
-void prepare(CudaState& state, const FrameLimits& limits) {
-    const Stream& stream = *state.stream;
-    state.picture.resize(limits, stream);
-    if (state.measures)
-        state.picture.view.costs =
-            state.costs.start(static_cast<std::size_t>(limits.tiles), state.model.count, stream);
-    state.pipeline.prepare(limits);
-}
-
-/// Enqueues a frame whose result stays on the device; replayed, where others were like it.
-void enqueue_for_display(CudaState& state, const FrameLimits& limits, StageTimers& timers) {
-    prepare(state, limits);
-    const bool timed = state.shown++ % kTimedEvery == 0;
-    if (!timed && !state.measures) {
-        timers.enable(false);
-        const bool done = state.graphs.run(
-            {limits, state.pipeline.arrays().constants, state.counts.data(), state.pipeline.bytes(),
-             state.model, state.tint, state.colors, state.picture.view},
-            [&] { enqueue_kernels(state); });
-        timers.enable(true);
-        if (done) return;
-    }
-    enqueue_kernels(state);
-}
-
-/// One array of a result, and where it lies on the device.
-struct Fetched {
-    void* to;
-    const void* from;
-    std::size_t bytes;
-};
-/// Copies into memory that is not page-locked make the host wait and go at a fraction of the bus: a
-/// picture lands in a page-locked block and is copied on from there, by all threads.
-void fetch_picture(CudaState& state, std::span<const Fetched> parts) {
-    constexpr std::size_t kPiece = 1 << 20;
-    std::size_t bytes = 0;
-    for (const Fetched& part : parts) bytes += part.bytes;
-    if (!state.landing || state.landing->size() < bytes) {
-        state.landing.reset();
-        state.landing =
-            std::make_unique<PinnedBuffer<std::byte>>(bytes, "pictures on their way to the host");
-    }
-    std::byte* at = state.landing->data();
-    struct Piece {
-        std::byte* to;
-        const std::byte* from;
-        std::size_t bytes;
-    };
-    std::vector<Piece> pieces;
-    for (const Fetched& part : parts) {
-        copy_to_host(at, part.from, part.bytes, *state.stream);
-        for (std::size_t i = 0; i < part.bytes; i += kPiece)
-            pieces.push_back(
-                {static_cast<std::byte*>(part.to) + i, at + i, std::min(kPiece, part.bytes - i)});
-        at += part.bytes;
-    }
-    state.stream->synchronize();
-    parallel_for(pieces.size(), 1, [&](std::size_t i) {
-        std::memcpy(pieces[i].to, pieces[i].from, pieces[i].bytes);
-    });
-}
-
-/// Enqueues the frame and its download, and waits.
-void draw(CudaState& state, const FrameLimits& limits, RenderResult& result) {
-    prepare(state, limits);
-    enqueue_kernels(state);
-    const PictureView& view = state.picture.view;
-    std::vector<Fetched> parts;
-    const auto take = [&](auto& to, const auto* from) {
-        if (from != nullptr && to.size() > 0)
-            parts.push_back({to.data(), from, to.size() * sizeof(*from)});
-    };
-    take(result.color.values, view.color);
-    take(result.alpha.values, view.alpha);
-    take(result.depth.values, view.depth);
-    take(result.median_depth.values, view.median_depth);
-    take(result.isects_per_tile, view.isects_per_tile);
-    if (limits.counters) take(result.contributors, view.contributors);
-    take(result.pairs_per_tile, view.pairs_per_tile);
-    fetch_picture(state, parts);
-}
 
 void say_size(const FrameLimits& limits, RenderResult& result) {
     result.width = limits.width;
@@ -225,15 +53,6 @@ void fill_counters(const FrameCounts& counts, std::size_t gaussians, RenderCount
     out.blended_pairs = counts.blended_pairs;
     out.longest_tile = static_cast<int>(counts.longest_tile);
     out.warps = counts.warps;
-}
-
-/// The capacity for a frame that needs at least `needed`; a frame that can never fit is an error.
-std::uint32_t grown(std::uint32_t needed, std::uint32_t current, const char* what) {
-    if (needed <= current) return current;
-    if (needed > kMaxCapacity)
-        throw FrameTooLarge(fmt::format(
-            "a frame of more than {} {} is more than this device is given", kMaxCapacity, what));
-    return capacity_for(needed, current);
 }
 
 class CudaRasterizer final : public Rasterizer {
@@ -303,18 +122,19 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
     state.constants[0] = FramePipeline::constants_of(camera, options, source.sh_degree());
     FrameLimits limits = limits_of(state, camera, options);
     state.pipeline.time(timers_.get());
+    state.in_groups = false;
     for (;;) {
         draw_once(limits);
         timers_->poll();
-        const FrameCounts& counts = state.counts[0];
-        if (counts.overflow == 0) break;
-        limits.visible = grown(counts.visible, limits.visible, "visible Gaussians");
-        if (counts.isects > kMaxCapacity) refuse_pairs(camera, counts.isects, kMaxCapacity);
-        limits.isects = grown(counts.isects, limits.isects, "(Gaussian, tile) pairs");
+        if (state.counts[0].overflow == 0) break;
+        grow(state, options, limits);
     }
+    const std::vector<TileGroup>& groups = state.pipeline.groups();
     state.visible_capacity.learn(state.counts[0].visible);
-    state.isect_capacity.learn(state.counts[0].isects);
+    if (groups.size() <= 1) state.isect_capacity.learn(state.counts[0].isects);
     fill_counters(state.counts[0], source.count(), result.counters);
+    if (state.in_groups) result.counters.isects = sum_of_pairs(groups);
+    state.in_groups = groups.size() > 1;
 }
 
 void CudaRasterizer::forward(ParameterSource& source, const Camera& camera,
@@ -323,7 +143,7 @@ void CudaRasterizer::forward(ParameterSource& source, const Camera& camera,
     CudaState& state = static_cast<CudaState&>(base);
     draw_until_it_fits(state, source, camera, options, result, [&](const FrameLimits& limits) {
         size_result(limits, result);
-        draw(state, limits, result);
+        draw(state, limits, camera, result);
     });
     BlendCosts& costs = result.costs;
     costs.tile_ns.resize_discard(0);  // of an earlier frame
@@ -339,7 +159,7 @@ std::shared_ptr<const gs::DevicePicture> CudaRasterizer::forward_for_display(
     CudaState& state = static_cast<CudaState&>(base);
     draw_until_it_fits(state, source, camera, options, result, [&](const FrameLimits& limits) {
         say_size(limits, result);
-        enqueue_for_display(state, limits, *timers_);
+        enqueue_for_display(state, limits, camera, *timers_);
         state.stream->synchronize();  // whether it fits, and what it took
     });
     if (!packer_) packer_.emplace();
@@ -419,15 +239,18 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     if (options.costs)
         uploaded.costs = state.costs.start(static_cast<std::size_t>(state.pipeline.limits().tiles),
                                            source.count(), *stream_);
-    state.pipeline.blend_backward(state.picture.view, uploaded);
+    FrameArrays arrays = state.pipeline.arrays();
+    if (state.in_groups)
+        arrays = state.pipeline.blend_groups_backward(state.picture.view, uploaded);
+    else
+        state.pipeline.blend_backward(state.picture.view, uploaded);
     if (options.costs)
         state.costs.fetch(ns_a_cycle_, costs.tile_ns, costs.tile_evaluated, costs.evaluated,
                           nullptr, *stream_);
     const Span span(Stage::project_backward);
     {
         const StageTimer timer(*timers_, Stage::project_backward);
-        launch_store_gradients(*stream_, state.pipeline.limits(), state.pipeline.arrays(),
-                               state.model, stored);
+        launch_store_gradients(*stream_, state.pipeline.limits(), arrays, state.model, stored);
     }
     state.host_gradients.resize_discard(state.gradients.size());
     fetch(state.host_gradients.data(), state.gradients.data(), state.gradients.size(), *stream_);
@@ -440,6 +263,7 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
 bool CudaRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
     use_device();
     const CudaState& state = static_cast<const CudaState&>(base);
+    if (state.in_groups) return false;  // the lists are those of the last group
     const FrameLimits& limits = state.pipeline.limits();
     const FrameArrays& arrays = state.pipeline.arrays();
     const std::size_t slots = std::size_t{limits.chunks()} * kChunk,

@@ -36,7 +36,6 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
     take(a.constants, 1);
     take(a.counts, 1);  // and what is filled with it, next to it
     take(a.isect_total, 1);
-    take(a.count_chain, 1 + limits.counting_blocks());
     take(a.compact_chain, 1 + limits.compacting_blocks());
     const auto take_sort = [&](SortView& sort, int passes, std::uint32_t room) {
         const auto n = static_cast<std::size_t>(passes);
@@ -45,6 +44,7 @@ void each_array(const FrameLimits& limits, FrameArrays& a, Take&& take) {
         take(sort.chain, n * kDigits * sorting_blocks(room));
     };
     take_sort(a.by_depth, kDepthDigits, limits.visible);
+    take(a.count_chain, 1 + limits.counting_blocks());  // and what lists are made with, next to it
     take_sort(a.by_tile, limits.tile_digits(), limits.isects);
     take(a.splats, slots);
     take(a.coverage, slots);

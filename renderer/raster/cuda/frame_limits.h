@@ -8,10 +8,12 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/list_growth.h"
+
 namespace gs::cuda {
 
 inline constexpr std::uint32_t kMinCapacity = 4096;
-inline constexpr std::uint32_t kMaxCapacity = (1u << 30) - 1;  ///< what a sort is given at most
+inline constexpr std::uint32_t kMaxCapacity = kMostListed;  ///< what a sort is given at most
 
 /// `n` rounded up to a part of its octave.
 constexpr std::uint32_t stepped(std::uint64_t n, std::uint64_t parts = 8) {

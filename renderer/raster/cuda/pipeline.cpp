@@ -12,6 +12,7 @@ constexpr std::uint32_t kMostTiles = 1u << 26;  // a warp's sum of isects stays 
 }  // namespace
 
 void FramePipeline::prepare(const FrameLimits& limits) {
+    groups_.clear();
     if (arrays_.constants != nullptr && limits == limits_) return;
     CHECK(
         limits.width > 0 && limits.height > 0 && limits.width <= 65535 * kTileSize &&
@@ -54,6 +55,10 @@ void FramePipeline::list_tiles() {
         const StageScope scope(timers_, Stage::sort);
         run_sort_by_depth(stream_, limits_, arrays_);
     }
+    list_group({0, static_cast<std::uint32_t>(limits_.tiles), 0});
+}
+
+void FramePipeline::list_group(const TileGroup& group) {
     {
         const StageScope scope(timers_, Stage::emit);
         run_emit(stream_, limits_, arrays_);
@@ -63,10 +68,14 @@ void FramePipeline::list_tiles() {
         run_sort_by_tile(stream_, limits_, arrays_);
     }
     const StageScope scope(timers_, Stage::ranges);
-    run_ranges(stream_, limits_, arrays_);
+    run_ranges(stream_, limits_, arrays_, group);
 }
 
 void FramePipeline::blend(const PictureView& picture) {
+    blend_group(picture, {0, static_cast<std::uint32_t>(limits_.tiles), 0});
+}
+
+void FramePipeline::blend_group(const PictureView& picture, const TileGroup& group) {
     const StageScope scope(timers_, Stage::blend);
     CHECK(picture.color != nullptr && (picture.depth != nullptr) == limits_.depth &&
               (picture.median_depth != nullptr) == limits_.median_depth &&
@@ -75,8 +84,8 @@ void FramePipeline::blend(const PictureView& picture) {
     CHECK(picture.costs.tile_cycles == nullptr || (limits_.counters && !limits_.depth),
           "costs are measured with counters and without depth");
     if (picture.pairs_per_tile != nullptr)
-        fill_bytes(picture.pairs_per_tile, 0,
-                   static_cast<std::size_t>(limits_.tiles) * sizeof(std::uint32_t), stream_);
+        fill_bytes(picture.pairs_per_tile + group.first, 0,
+                   (group.end - group.first) * sizeof(std::uint32_t), stream_);
     run_blend(stream_, limits_, arrays_, picture);
 }
 
@@ -87,6 +96,40 @@ void FramePipeline::blend_backward(const PictureView& picture,
     launch_blend_backward(stream_, limits_, {arrays_, picture, gradients});
 }
 
-std::size_t FramePipeline::bytes() const { return arena_.bytes() + primitives_.bytes(); }
+const std::vector<TileGroup>& FramePipeline::make_groups() {
+    const StageScope scope(timers_, Stage::sort);
+    groups_.make(stream_, limits_, arrays_, limits_.isects);
+    run_sort_by_depth(stream_, limits_, arrays_);
+    return groups_.list();
+}
+
+void FramePipeline::draw_groups(const PictureView& picture) {
+    for (const TileGroup& group : groups_.list()) {
+        groups_.enter(stream_, limits_, arrays_, group);
+        list_group(group);
+        blend_group(picture, group);
+    }
+}
+
+FrameArrays FramePipeline::blend_groups_backward(const PictureView& picture,
+                                                 const PictureGradientView& gradients) {
+    PictureView again = picture;  // the bits that it has; but what is counted is counted already
+    again.pairs_per_tile = nullptr;
+    again.costs = {};
+    groups_.start_sums(stream_, limits_, arrays_);
+    for (const TileGroup& group : groups_.list()) {
+        groups_.enter(stream_, limits_, arrays_, group);
+        list_group(group);
+        blend_group(again, group);
+        blend_backward(picture, gradients);
+        groups_.add_gradients(stream_, limits_, arrays_);
+    }
+    groups_.finish_sums(stream_, limits_, arrays_);
+    return groups_.summed(limits_, arrays_);
+}
+
+std::size_t FramePipeline::bytes() const {
+    return arena_.bytes() + primitives_.bytes() + groups_.bytes();
+}
 
 }  // namespace gs::cuda

@@ -7,6 +7,7 @@
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/device/cuda/stage_timer.h"
 #include "renderer/raster/cuda/frame.h"
+#include "renderer/raster/cuda/frame_groups.h"
 #include "renderer/raster/cuda/half_colors.h"
 #include "renderer/raster/cuda/model_view.h"
 
@@ -44,6 +45,18 @@ class FramePipeline {
     void blend_backward(const PictureView& picture, const PictureGradientView& gradients);
     // project backward is a template on its sink: raster/cuda/project_backward.cuh
 
+    // ---- in groups of tiles, where limits().isects are fewer than the frame has (frame_groups.h)
+    /// After project(): cuts the frame into groups of at most limits().isects, but for a tile that
+    /// has more alone. Waits. What is left to do is draw_groups(), with space for the fullest.
+    const std::vector<TileGroup>& make_groups();
+    /// In the place of list_tiles() and blend().
+    void draw_groups(const PictureView& picture);
+    /// In the place of blend_backward(); project backward takes what it returns. Waits.
+    FrameArrays blend_groups_backward(const PictureView& picture,
+                                      const PictureGradientView& gradients);
+    /// Of the frame that was drawn in groups; none: it was in one pass.
+    const std::vector<TileGroup>& groups() const { return groups_.list(); }
+
     /// Memory between two frames, for callers that use the stream then.
     struct Idle {
         Arena& arena;  ///< of `bytes` or more, nothing of it taken
@@ -59,12 +72,16 @@ class FramePipeline {
     }  ///< most of the arena that was ever in use
 
   private:
+    void list_group(const TileGroup& group);
+    void blend_group(const PictureView& picture, const TileGroup& group);
+
     const Stream& stream_;
     StageTimers* timers_ = nullptr;
     FrameLimits limits_;
     FrameArrays arrays_{};
     Arena arena_{"arrays of a frame"};
     Primitives primitives_;
+    FrameGroups groups_;
 };
 
 }  // namespace gs::cuda

@@ -29,7 +29,7 @@ struct RangeParams {
     WorkItem* items;
     std::uint32_t* item_order;
     std::uint32_t* long_tiles;
-    std::uint32_t tiles, item_isects;
+    std::uint32_t first_tile, tiles, item_isects;  ///< tiles [first_tile, tiles) are looked at
     bool short_keys;
 };
 
@@ -79,7 +79,7 @@ void find_ranges(RangeParams p) {
     GS_SHARED(std::uint32_t, begin, kThreads + 1);
     GS_SHARED(std::uint32_t, columns, kOrderCounts);
     if (p.counts->overflow != 0) return;
-    const std::uint32_t thread = threadIdx.x, tile = blockIdx.x * kThreads + thread;
+    const std::uint32_t thread = threadIdx.x, tile = p.first_tile + blockIdx.x * kThreads + thread;
     if (thread <= kThreads) begin[thread] = begin_of(p, min(tile, p.tiles));
     if (thread < kOrderCounts) columns[thread] = 0;
     __syncthreads();
@@ -127,7 +127,7 @@ void make_items(RangeParams p) {
     GS_SHARED(std::uint32_t, full_sums, kWarps);
     GS_SHARED(std::uint32_t, long_sums, kWarps);
     if (p.counts->overflow != 0) return;
-    const std::uint32_t thread = threadIdx.x, tile = blockIdx.x * kThreads + thread;
+    const std::uint32_t thread = threadIdx.x, tile = p.first_tile + blockIdx.x * kThreads + thread;
     const bool inside = tile < p.tiles;
     const std::uint32_t first = inside ? p.tile_begin[tile] : 0,
                         end = inside ? p.tile_begin[tile + 1] : 0;
@@ -157,8 +157,8 @@ void make_items(RangeParams p) {
         class_begin[2 * thread + 1] = begin + all[2 * thread];
     }
     __syncthreads();
-    if (tile == 0) {
-        p.counts->items = p.tiles + all[kFullItems];
+    if (tile == p.first_tile) {
+        p.counts->items = p.tiles - p.first_tile + all[kFullItems];
         p.counts->long_tiles = all[kLongTiles];
     }
     if (!inside) return;
@@ -198,18 +198,12 @@ void look_up_slots(SlotParams p) {
 
 }  // namespace
 
-void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArrays& a) {
-    const RangeParams params{a.counts,
-                             a.tile_keys[1],
-                             a.tile_begin,
-                             a.order_counts,
-                             a.items,
-                             a.item_order,
-                             a.long_tiles,
-                             static_cast<std::uint32_t>(limits.tiles),
-                             limits.item_isects,
-                             short_tile_keys(limits)};
-    const Grid tiles = grid_for(static_cast<std::size_t>(limits.tiles), kThreads);
+void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+                TileGroup group) {
+    const RangeParams params{a.counts,  a.tile_keys[1],     a.tile_begin,           a.order_counts,
+                             a.items,   a.item_order,       a.long_tiles,           group.first,
+                             group.end, limits.item_isects, short_tile_keys(limits)};
+    const Grid tiles = grid_for(group.end - group.first, kThreads);
     launch(stream, "ranges", {tiles.blocks, kFindingThreads}, find_ranges, params);
     launch(stream, "items", tiles, make_items, params);
     if (limits.gradients)

@@ -6,6 +6,7 @@
 #include "renderer/device/cuda/runtime.h"
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
+#include "renderer/raster/tile_groups.h"
 
 namespace gs::cuda {
 
@@ -25,7 +26,9 @@ void run_emit(const Stream& stream, const FrameLimits& limits, const FrameArrays
 constexpr bool short_tile_keys(const FrameLimits& limits) { return limits.tiles <= 65535; }
 
 // ranges.cu
-void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArrays& a);
+/// Where the lists of a group's tiles begin, and its items.
+void run_ranges(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,
+                TileGroup group);
 
 // blend.cu, composite.cu
 void run_blend(const Stream& stream, const FrameLimits& limits, const FrameArrays& a,

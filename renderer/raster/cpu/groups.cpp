@@ -1,0 +1,98 @@
+// A frame whose isects are not listed at once: groups of its tiles, each listed and blended like a
+// whole frame of which only those tiles are covered. Gradients are added up group after group, in
+// the order of one pass: a slot's emissions go row by row, as groups do.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/parallel.h"
+#include "renderer/raster/cpu/frame.h"
+
+namespace gs::cpu {
+namespace {
+
+/// Calls f(slot) for all slots, those of a chunk by one thread.
+template <class F>
+void for_each_slot_in_use(const CpuState& state, F&& f) {
+    parallel_for(state.chunks(), 1, [&](std::size_t chunk) {
+        for (std::size_t i = 0; i < state.chunk_slots[chunk]; ++i) f(chunk * kSlotsPerChunk + i);
+    });
+}
+
+/// Where the number of Gaussians in a tile changes along each row.
+void count_changes(const CpuState& state, Buffer<std::uint32_t>& changes) {
+    const auto columns = static_cast<std::uint32_t>(state.tiles_x);
+    changes.resize_discard((std::size_t{columns} + 1) * static_cast<std::size_t>(state.tiles_y));
+    changes.fill(0);
+    for_each_slot_in_use(state, [&](std::size_t slot) {
+        const Coverage& coverage = state.coverage[slot];
+        const TileSpan* const spans = state.spans[slot / kSlotsPerChunk].data() + coverage.first;
+        for (std::size_t row = 0; row < coverage.rows; ++row) {
+            std::uint32_t* const of = changes.data() + (coverage.y0 + row) * (columns + 1);
+            const auto add = [&](std::uint32_t begin, std::uint32_t end) {
+                __atomic_fetch_add(of + begin, 1u, __ATOMIC_RELAXED);
+                __atomic_fetch_sub(of + end, 1u, __ATOMIC_RELAXED);
+            };
+            const std::uint32_t end = spans[row].x1;
+            add(spans[row].x0, std::min(end, columns));
+            if (end > columns) add(0, end - columns);
+        }
+    });
+}
+
+}  // namespace
+
+std::size_t FrameGroups::bytes() const {
+    std::size_t span_bytes = 0;
+    for (const auto& of_chunk : spans) span_bytes += of_chunk.capacity() * sizeof(TileSpan);
+    return span_bytes + coverage.capacity_bytes() + changes.capacity_bytes() +
+           sums.capacity_bytes() + tile_evaluated.capacity_bytes();
+}
+
+void make_groups(CpuState& state, std::uint64_t most, bool around) {
+    FrameGroups& groups = state.groups;
+    count_changes(state, groups.changes);
+    groups.list = group_tiles(groups.changes.span(), state.tiles_x, state.tiles_y, most, around);
+    if (!groups.several()) return;
+    std::swap(groups.spans, state.spans);
+    std::swap(groups.coverage, state.coverage);
+    if (state.spans.size() < state.chunks()) state.spans.resize(state.chunks());
+    state.coverage.resize_discard(groups.coverage.size());
+}
+
+void enter_group(CpuState& state, const TileGroup& group) {
+    const TileRange rows = group.rows(state.tiles_x), columns = group.columns(state.tiles_x);
+    parallel_for(state.chunks(), 1, [&](std::size_t chunk) {
+        std::vector<TileSpan>& spans = state.spans[chunk];
+        spans.clear();
+        std::uint32_t emission = 0;
+        for (std::uint32_t i = 0; i < state.chunk_slots[chunk]; ++i) {
+            const Coverage& all = state.groups.coverage[chunk * kSlotsPerChunk + i];
+            const TileSpan* const from = state.groups.spans[chunk].data() + all.first;
+            const int begin = std::max<int>(all.y0, rows.first),
+                      end = std::min<int>(all.y0 + all.rows, rows.end);
+            Coverage own{static_cast<std::uint32_t>(spans.size()),
+                         static_cast<std::uint16_t>(begin), 0, 0, emission};
+            for (int row = begin; row < end; ++row, ++own.rows) {
+                const TileSpan span = from[row - all.y0];
+                const TileRange tiles = within({span.x0, span.x1}, columns, state.tiles_x);
+                spans.push_back({static_cast<std::uint16_t>(tiles.first),
+                                 static_cast<std::uint16_t>(tiles.end)});
+                own.isects += static_cast<std::uint32_t>(tiles.end - tiles.first);
+            }
+            emission += own.isects;
+            state.coverage[chunk * kSlotsPerChunk + i] = own;
+        }
+        state.chunk_emission[chunk] = emission;
+    });
+    std::exclusive_scan(state.chunk_emission.begin(), state.chunk_emission.end(),
+                        state.chunk_emission.begin(), 0u);
+}
+
+void add_gradients(CpuState& state) {
+    for_each_slot_in_use(state, [&](std::size_t slot) {
+        add_gradients(state, static_cast<std::uint32_t>(slot), state.groups.sums[slot]);
+    });
+}
+
+}  // namespace gs::cpu

@@ -1,0 +1,250 @@
+// Frames in groups of tiles, on every backend: the same bits as in one pass, whatever fits.
+#include <gmock/gmock.h>
+
+#include <array>
+#include <cstring>
+#include <numbers>
+
+#include "renderer/raster/frame_probe.h"
+#include "renderer/raster/frame_size.h"
+#include "renderer/raster/tile_groups.h"
+#include "tests/kernels/raster_backend.h"
+#include "tests/support/random_scene.h"
+#include "tests/support/raster_run.h"
+#include "tests/support/render_case.h"
+
+namespace gs::test {
+namespace {
+
+class RasterGroups : public RasterSuite {};
+INSTANTIATE_TEST_SUITE_P(, RasterGroups, ::testing::ValuesIn(kRasterBackends), name_of_backend);
+
+template <class T>
+bool same_bits(const T& a, const T& b) {
+    return a.size() == b.size() &&
+           (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
+}
+
+/// Everything that a frame reports, but for times.
+void expect_same_frame(const RenderResult& a, const RenderResult& b) {
+    EXPECT_TRUE(same_bits(a.color.values, b.color.values));
+    EXPECT_TRUE(same_bits(a.alpha.values, b.alpha.values));
+    EXPECT_TRUE(same_bits(a.depth.values, b.depth.values));
+    EXPECT_TRUE(same_bits(a.median_depth.values, b.median_depth.values));
+    EXPECT_TRUE(same_bits(a.contributors, b.contributors));
+    EXPECT_TRUE(same_bits(a.isects_per_tile, b.isects_per_tile));
+    EXPECT_TRUE(same_bits(a.pairs_per_tile, b.pairs_per_tile));
+    EXPECT_TRUE(same_bits(a.costs.tile_evaluated, b.costs.tile_evaluated));
+    EXPECT_TRUE(same_bits(a.costs.tile_blended, b.costs.tile_blended));
+    EXPECT_TRUE(same_bits(a.costs.evaluated, b.costs.evaluated));
+    EXPECT_TRUE(same_bits(a.costs.blended, b.costs.blended));
+    const RenderCounters &x = a.counters, &y = b.counters;
+    EXPECT_EQ(x.gaussians, y.gaussians);
+    EXPECT_EQ(x.candidates, y.candidates);
+    EXPECT_EQ(x.visible, y.visible);
+    EXPECT_EQ(x.isects, y.isects);
+    EXPECT_EQ(x.list_pairs, y.list_pairs);
+    EXPECT_EQ(x.evaluated_pairs, y.evaluated_pairs);
+    EXPECT_EQ(x.blended_pairs, y.blended_pairs);
+    EXPECT_EQ(x.longest_tile, y.longest_tile);
+    EXPECT_EQ(std::memcmp(&x.warps, &y.warps, sizeof(WarpWork)), 0);
+}
+void expect_same_gradients(const DrawnGradients& a, const DrawnGradients& b) {
+    EXPECT_TRUE(same_bits(a.parameters.values, b.parameters.values));
+    EXPECT_TRUE(same_bits(a.mean2d, b.mean2d));
+    EXPECT_EQ(a.taken, b.taken);
+    EXPECT_EQ(a.visible, b.visible);
+}
+
+/// How a frame is drawn, in one pass and in groups of `most`.
+struct Comparison {
+    const RasterBackend& backend;
+    GaussianModel model;
+    Camera camera;
+    RenderOptions options;
+
+    /// Returns the isects of the frame.
+    std::uint64_t run(std::uint64_t most) const {
+        SCOPED_TRACE(fmt::format("{} x {}, groups of {}", camera.width, camera.height, most));
+        RasterRun one(backend.make()), grouped(backend.make());
+        RenderOptions few = options;
+        few.most_pairs = most;
+        const Drawn a = one.draw(model, camera, options), b = grouped.draw(model, camera, few);
+        expect_same_frame(a.result, b.result);
+        if (options.gradients) {
+            reference::PictureGradient v = case_upstream(camera.width, camera.height);
+            if (!options.depth) v.depth.clear();
+            const DrawnGradients own = one.backward(v);
+            expect_same_gradients(own, grouped.backward(v));
+            expect_same_gradients(own, grouped.backward(v));  // as often as wanted
+            EXPECT_TRUE(
+                same_bits(one.backward_costs().evaluated, grouped.backward_costs().evaluated));
+        }
+        return a.result.counters.isects;
+    }
+};
+
+GaussianModel scene(std::size_t count, float least, float most) {
+    SceneRecipe recipe;
+    recipe.count = count;
+    recipe.scale_lo = least;
+    recipe.scale_hi = most;
+    return random_model(recipe);
+}
+
+TEST_P(RasterGroups, ManyScenesAndSizesOfGroups) {
+    struct Scene {
+        const char* name;
+        GaussianModel model;
+        Camera camera;
+    };
+    const std::size_t n = backend().pick<std::size_t>(2500, 500);
+    const Scene scenes[] = {
+        {"one tile", scene(200, 0.05f, 0.5f), random_camera(3, 0, 16, 13)},
+        {"small ones", scene(n, 0.01f, 0.05f), random_camera(3, 0, 150, 90)},
+        {"all over the screen", scene(120, 0.3f, 3.0f), random_camera(5, 0, 330, 270)},
+        {"nothing", scene(0, 0.1f, 0.2f), random_camera(3, 0, 64, 48)},
+    };
+    for (const Scene& s : scenes) {
+        SCOPED_TRACE(s.name);
+        Comparison compare{backend(), s.model, s.camera, {}};
+        const std::uint64_t isects = compare.run(1u << 10);
+        for (const std::uint64_t most : {std::uint64_t{1}, isects / 3 + 1, isects})
+            if (most > 1 || isects < 20'000) (void)compare.run(most);
+    }
+}
+
+TEST_P(RasterGroups, EveryWayOfDrawing) {
+    const GaussianModel model = scene(300, 0.02f, 1.0f);
+    const Camera camera = random_camera(7, 0, 120, 100);
+    std::vector<RenderOptions> ways(6);
+    ways[0].antialiased = true;
+    ways[1].absolute = ways[1].motion = true;
+    ways[2].counters = ways[2].warps = ways[2].median_depth = true;
+    ways[3].counters = ways[3].costs = true;
+    ways[3].depth = false;
+    ways[4].gradients = false;
+    ways[5].compatibility = Compatibility::inria;
+    for (const RenderOptions& way : ways) {
+        SCOPED_TRACE(&way - ways.data());
+        Comparison compare{backend(), model, camera, way};
+        for (const std::uint64_t most : {1u, 300u, 1u << 10}) (void)compare.run(most);
+    }
+}
+
+Camera panorama(int width, int height) {
+    Camera camera = random_camera(24, 0, width, height, 2.0);
+    camera.model = CameraModel::equirectangular;
+    camera.fx = width / (2 * std::numbers::pi);
+    camera.fy = height / std::numbers::pi;
+    camera.cx = 0.5 * width;
+    camera.cy = 0.5 * height;
+    return camera;
+}
+
+TEST_P(RasterGroups, APanoramaAroundItsSeam) {
+    for (const ProjectionMethod method : {ProjectionMethod::ewa, ProjectionMethod::ut}) {
+        Comparison compare{backend(), scene(250, 0.05f, 0.6f), panorama(150, 75), {}};
+        compare.options.projection = method;
+        const std::uint64_t isects = compare.run(1u << 20);
+        // Whole rows: with gradients.
+        (void)compare.run(isects / 2);
+        // Parts of rows: pictures alone.
+        compare.options.gradients = false;
+        (void)compare.run(1);
+        (void)compare.run(40);
+    }
+}
+
+TEST_P(RasterGroups, GradientsOfPartsOfAPanoramasRowAreRefused) {
+    const Camera camera = panorama(150, 75);
+    RasterRun run(backend().make());
+    RenderOptions options;
+    options.most_pairs = 2;
+    const GaussianModel model = scene(250, 0.05f, 0.6f);
+    try {
+        (void)run.draw(model, camera, options);
+        FAIL() << "drawn";
+    } catch (const FrameTooLarge& error) {
+        EXPECT_THAT(error.what(), ::testing::HasSubstr("a row of tiles of a panorama of 150 x 75"));
+    }
+    // The next frame is drawn as if nothing had been.
+    options.most_pairs = 0;
+    RasterRun fresh(backend().make());
+    expect_same_frame(run.draw(model, camera, options).result,
+                      fresh.draw(model, camera, options).result);
+}
+
+/// Sums of gradients as long as a thread, a warp and a block make them.
+TEST_P(RasterGroups, GaussiansOfFewAndOfManyTiles) {
+    const Camera camera = random_camera(5, 0, 16 * 19, 16 * 16);
+    Comparison compare{
+        backend(), scene(backend().pick<std::size_t>(60, 12), 0.02f, 4.0f), camera, {}};
+    for (const std::uint64_t most : {200u, 1u << 10}) (void)compare.run(most);
+}
+
+/// One state draws frames of all kinds, one after the other.
+TEST_P(RasterGroups, AStateGoesFromOnePassToGroupsAndBack) {
+    const GaussianModel model = scene(300, 0.02f, 1.0f);
+    const Camera camera = random_camera(7, 0, 120, 100);
+    RasterRun run(backend().make()), fresh(backend().make());
+    RenderOptions whole, few;
+    few.most_pairs = 200;
+    const Drawn truth = fresh.draw(model, camera, whole);
+    const reference::PictureGradient v = case_upstream(camera.width, camera.height);
+    const DrawnGradients gradients = fresh.backward(v);
+    for (const RenderOptions& options : {few, whole, few, few, whole}) {
+        expect_same_frame(run.draw(model, camera, options).result, truth.result);
+        expect_same_gradients(run.backward(v), gradients);
+    }
+}
+
+/// Lists have the memory of a group, not of the frame.
+TEST_P(RasterGroups, TakeTheMemoryOfTheirLimit) {
+    const GaussianModel model = scene(backend().pick<std::size_t>(400, 100), 1.0f, 4.0f);
+    const Camera camera = random_camera(5, 0, 330, 270);
+    const auto rasterizer = backend().make();
+    const auto source = rasterizer->source_of(model);
+    const auto bytes_of = [&](std::uint64_t most) {
+        RenderOptions options;
+        options.most_pairs = most;
+        const auto state = rasterizer->make_state();
+        RenderResult result;
+        rasterizer->forward(*source, camera, options, *state, result);
+        EXPECT_GT(result.counters.isects, 10'000u);
+        FrameProbe probe;
+        EXPECT_EQ(rasterizer->probe(*state, probe), most == 0) << "of lists that are there";
+        return std::pair{state->bytes(), result.counters.isects};
+    };
+    const auto [whole, isects] = bytes_of(0);
+    const auto [few, same] = bytes_of(1u << 12);
+    EXPECT_EQ(isects, same);
+    // A record of 48 bytes a pair alone, which the CPU makes in backward.
+    const std::uint64_t each = backend().emulated ? 60 : 10;
+    EXPECT_LT(few + each / 2 * (isects - (1u << 12)), whole);
+}
+
+/// Of changes from tile to tile: [2][3 tiles].
+TEST(TileGroups, AreAsLargeAsMayBe) {
+    constexpr std::uint32_t kLess = ~0u;
+    const std::vector<std::uint32_t> changes = {5, 0, kLess, 0, 1, 0, 9, 0};  // 5 5 4, 1 1 10
+    const auto groups = [&](std::uint64_t most, bool around = false) {
+        std::vector<std::array<std::uint64_t, 3>> out;
+        for (const TileGroup& g : group_tiles(changes, 3, 2, most, around))
+            out.push_back({g.first, g.end, g.pairs});
+        return out;
+    };
+    using Groups = std::vector<std::array<std::uint64_t, 3>>;
+    EXPECT_EQ(groups(26), (Groups{{0, 6, 26}}));
+    EXPECT_EQ(groups(25), (Groups{{0, 3, 14}, {3, 6, 12}}));
+    EXPECT_EQ(groups(12), (Groups{{0, 2, 10}, {2, 3, 4}, {3, 6, 12}}));
+    EXPECT_EQ(groups(3), (Groups{{0, 1, 5}, {1, 2, 5}, {2, 3, 4}, {3, 5, 2}, {5, 6, 10}}));
+    EXPECT_EQ(groups(12, true), (Groups{{0, 1, 5}, {1, 2, 5}, {2, 3, 4}, {3, 6, 12}}));
+    EXPECT_EQ(fullest_cut_row(group_tiles(changes, 3, 2, 3, false), 3), 14u);
+    EXPECT_EQ(fullest_cut_row(group_tiles(changes, 3, 2, 25, false), 3), 0u);
+    EXPECT_EQ(sum_of_pairs(group_tiles(changes, 3, 2, 3, false)), 26u);
+    EXPECT_EQ(most_pairs(group_tiles(changes, 3, 2, 3, false)), 10u);
+}
+
+}  // namespace
+}  // namespace gs::test
