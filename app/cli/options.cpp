@@ -297,6 +297,10 @@ void add_picture(CLI::App& app, PictureArguments& a) {
               "project by the lens's Jacobian (ewa), by seven points through the camera (ut), "
               "or as trained [auto]")
         ->group(group);
+    add_value(app, "--pairs-at-once N", a.most_pairs, whole_from(0),
+              "list at most N (Gaussian, tile) pairs at once and draw the picture in groups of "
+              "tiles, the same to the bit [0: what fits]")
+        ->group(group);
 }
 
 void add_exact(CLI::App& app, PictureArguments& a) {
@@ -460,6 +464,7 @@ Result<RenderOptions> picture_options(const PictureArguments& arguments) {
     options.sh_degree = arguments.sh_degree;
     options.scale_modifier = static_cast<float>(arguments.scale);
     options.antialiased = arguments.antialiased;
+    options.most_pairs = arguments.most_pairs;
     return options;
 }
 

@@ -93,7 +93,8 @@ struct PictureArguments {
     double scale = 1;
     bool antialiased = false;
     std::string projection = "auto";
-    bool exact = false;  ///< along rays
+    bool exact = false;            ///< along rays
+    std::uint64_t most_pairs = 0;  ///< listed at once; 0: what fits
 };
 void add_picture(CLI::App& app, PictureArguments& a);
 /// --exact, where picture_backend() draws.

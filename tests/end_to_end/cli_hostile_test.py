@@ -280,9 +280,12 @@ class Size(Hostile):
         cls.wide = cls.shared / "wide.ply"
         write_splats(cls.wide, 10_000, scale=2.0, opacity=-3.0, box=20.0)
 
-    def test_more_pairs_than_can_be_listed(self):
-        refused = self.refused(1, "render", self.wide, "-o", self.folder / "p", "--path", "orbit:1", "--width", 24_000,
-                               "--height", 24_000, says=["(Gaussian, tile) pairs", "would fit", "--width, --height"])
+    # Gradients of a panorama of which one row of tiles has more pairs than are listed at once.
+    panorama = ["--lens", "equirectangular", "--maps", "backward-time", "--pairs-at-once", 40_000]
+
+    def test_gradients_of_a_row_that_cannot_be_listed(self):
+        refused = self.refused(1, "render", self.wide, "-o", self.folder / "p", "--path", "orbit:1", "--width", 512, "--height", 256,
+                               *self.panorama, says=["(Gaussian, tile) pairs", "would fit", "--width, --height"])
         options = run("render", "--help").out
         for word in re.findall(r"--[a-z-]+", refused.err.replace("--simplify", "")):
             self.assertIn(word, options, "it has what it advises")
@@ -290,17 +293,11 @@ class Size(Hostile):
     def test_pictures_before_a_refused_one_are_kept(self):
         cameras, out = self.folder / "cameras.json", self.folder / "p"
         camera = {"position": [0, 0, -40], "rotation": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}
-        cameras.write_text(json.dumps([{**camera, "name": str(side), "width": side, "height": side, "fx": side, "fy": side,
-                                        "cx": side / 2, "cy": side / 2} for side in (64, 24_000, 32)]))
-        self.refused(1, "render", self.wide, "-o", out, "--cameras", cameras,
+        cameras.write_text(json.dumps([{**camera, "name": str(side), "width": side, "height": side // 2, "fx": side, "fy": side,
+                                        "cx": side / 2, "cy": side / 4} for side in (64, 512, 32)]))
+        self.refused(1, "render", self.wide, "-o", out, "--cameras", cameras, *self.panorama,
                      says=["picture 2 of 3: ", "would fit", "(whole pictures written: 1)"])
         self.assertEqual(len(list(out.iterdir())), 1)
-
-    def test_the_studio_lives_on(self):
-        picture = self.folder / "small.png"
-        self.studio(1, f"wait-loaded\nscreenshot {self.folder}/x.png 16000 16000\nquit\n", self.wide, says="would fit")
-        self.studio(0, f"wait-loaded\nwait-frame\nscreenshot {picture} 64 64\nquit\n", self.wide)
-        self.assertTrue(picture.exists())
 
     def test_pictures_that_no_memory_holds(self):
         cameras = self.folder / "cameras.json"

@@ -350,6 +350,16 @@ class Render(Case):
         self.assertTrue(all(median[i] > 0 for i, length in enumerate(lengths) if length > 0))
         self.assertGreater(sum(length > 0 for length in lengths), 100)
 
+    def test_groups_of_tiles_draw_what_one_pass_draws(self):
+        pictures = []
+        for folder, options in (("one", []), ("groups", ["--pairs-at-once", 500])):
+            out = self.folder / folder
+            self.expect(0, "render", self.scene, "--capture", self.capture, "-o", out, "--format", "npy", "--width", 320, *options)
+            pictures.append({file.name: file.read_bytes() for file in sorted(out.iterdir()) if file.suffix == ".npy"})
+        self.assertGreater(len(pictures[0]), 8)
+        self.assertEqual(pictures[0], pictures[1])
+        self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder, "--pairs-at-once", -1, says="--pairs-at-once")
+
     def test_capture_and_orbit_and_size(self):
         out = self.folder / "out"
         self.expect(0, "render", self.scene, "--capture", self.capture, "-o", out, "--width", 48)
