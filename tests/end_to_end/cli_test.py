@@ -360,6 +360,21 @@ class Render(Case):
         self.assertEqual(pictures[0], pictures[1])
         self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder, "--pairs-at-once", -1, says="--pairs-at-once")
 
+    def test_a_real_scene_at_8k_in_groups(self):
+        data = pathlib.Path(os.environ.get("GAUSSCOPE_DATA") or pathlib.Path(__file__).resolve().parents[2] / "../shared/data")
+        fox, cameras = data / "splats/fox_trained/fox_trained_3000.ply", self.folder / "cameras.json"
+        if not fox.exists():
+            self.skipTest(f"{fox} is missing")
+        cameras.write_text(json.dumps([{"name": "8k", "width": 7680, "height": 4320, "fov_y": 50, "position": [0, 0, -3],
+                                        "target": [0, 0, 0.5], "up": [0, -1, 0]}]))
+        pictures = []
+        for folder, most in (("one", 0), ("groups", 200_000)):
+            out = self.folder / folder
+            made = self.expect(0, "render", fox, "--cameras", cameras, "-o", out, "--backend", "cpu", "--pairs-at-once", most, "--json").json
+            self.assertGreater(made["images"][0]["isects"], 4 * 200_000)
+            pictures.append((out / "8k.png").read_bytes())
+        self.assertEqual(pictures[0], pictures[1])
+
     def test_capture_and_orbit_and_size(self):
         out = self.folder / "out"
         self.expect(0, "render", self.scene, "--capture", self.capture, "-o", out, "--width", 48)
