@@ -5,10 +5,12 @@
 #include <cstring>
 #include <numbers>
 
+#include "renderer/device/cuda/device.h"
 #include "renderer/raster/frame_probe.h"
 #include "renderer/raster/frame_size.h"
 #include "renderer/raster/tile_groups.h"
 #include "tests/kernels/raster_backend.h"
+#include "tests/support/emulator/emulator.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 #include "tests/support/render_case.h"
@@ -222,6 +224,34 @@ TEST_P(RasterGroups, TakeTheMemoryOfTheirLimit) {
     // A record of 48 bytes a pair alone, which the CPU makes in backward.
     const std::uint64_t each = backend().emulated ? 60 : 10;
     EXPECT_LT(few + each / 2 * (isects - (1u << 12)), whole);
+}
+
+/// Lists that a device's memory does not hold are made in groups without being asked for.
+TEST(RasterGroupsOnADevice, LittleMemoryIsEnough) {
+    SceneRecipe recipe;
+    recipe.count = 1300;
+    recipe.scale_lo = recipe.scale_hi = 6.0f;  // each in every tile
+    recipe.opacity_lo = recipe.opacity_hi = 0.95f;
+    recipe.sh_degree = 0;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(5, 0, 640, 480);
+    RenderResult pictures[2];
+    for (const bool little : {false, true}) {
+        const auto rasterizer = emulated_cuda();
+        const auto source = rasterizer->source_of(model);
+        const auto state = rasterizer->make_state();
+        const auto memory = cuda_memory(0);
+        ASSERT_TRUE(memory);
+        constexpr std::uint64_t kLittle = 130 << 20;
+        if (little) emulator::set_device_bytes(memory->total_bytes - memory->free_bytes + kLittle);
+        rasterizer->forward(*source, camera, {}, *state, pictures[little ? 1 : 0]);
+        FrameProbe probe;
+        EXPECT_EQ(rasterizer->probe(*state, probe), !little);
+        EXPECT_EQ(state->bytes() > kLittle, !little) << state->bytes();
+        emulator::set_device_bytes(std::size_t{16} << 30);
+    }
+    EXPECT_GT(pictures[0].counters.isects, 1'400'000u);
+    expect_same_frame(pictures[0], pictures[1]);
 }
 
 /// Of changes from tile to tile: [2][3 tiles].
