@@ -22,51 +22,21 @@ namespace {
 constexpr std::size_t kPartners = 8;         // neighbours that a row may merge with
 constexpr std::size_t kLeastInAWave = 4096;  // merges between two looks at the costs
 constexpr std::size_t kShrink = 3;           // rows find new neighbours when a third is left
+constexpr std::uint8_t kMostInOne = 4;       // rows that become one before that
 constexpr double kMostOpacity = 0.999;       // its logit is finite
 
 /// What costs are reckoned from.
 struct Blob {
-    Vec3d mean, color;
+    Vec3d mean;
     Mat3d covariance;
-    double det = 0, opacity = 0, mass = 0;
-    double seen = 0;    ///< weight by mass
-    double square = 0;  ///< of the field, over space
+    double log_det = 0;  ///< of the covariance
+    double opacity = 0, mass = 0;
+    double seen = 0;  ///< weight by mass
 };
 
-double inverse_form(const Mat3d& s, double det, Vec3d d) {
-    // d^T s^-1 d by cofactors; s symmetric.
-    const double c00 = s.m[1][1] * s.m[2][2] - s.m[1][2] * s.m[1][2],
-                 c01 = s.m[0][2] * s.m[1][2] - s.m[0][1] * s.m[2][2],
-                 c02 = s.m[0][1] * s.m[1][2] - s.m[0][2] * s.m[1][1],
-                 c11 = s.m[0][0] * s.m[2][2] - s.m[0][2] * s.m[0][2],
-                 c12 = s.m[0][1] * s.m[0][2] - s.m[0][0] * s.m[1][2],
-                 c22 = s.m[0][0] * s.m[1][1] - s.m[0][1] * s.m[0][1];
-    return (c00 * d.x * d.x + c11 * d.y * d.y + c22 * d.z * d.z +
-            2 * (c01 * d.x * d.y + c02 * d.x * d.z + c12 * d.y * d.z)) /
-           det;
+double log_det_of(const Mat3d& covariance) {
+    return std::log(std::max(determinant(covariance), 1e-60));
 }
-Mat3d sum(const Mat3d& a, const Mat3d& b) {
-    Mat3d out = a;
-    for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) out.m[r][c] += b.m[r][c];
-    return out;
-}
-constexpr double kTwoPi = 2 * std::numbers::pi;
-
-/// The integral over space of the two fields' product.
-double overlap(const Blob& a, const Blob& b) {
-    const Mat3d s = sum(a.covariance, b.covariance);
-    const double det = determinant(s);
-    if (!(det > 0)) return 0;
-    return a.opacity * b.opacity * dot(a.color, b.color) * kTwoPi * std::sqrt(kTwoPi) *
-           std::sqrt(a.det * b.det / det) * std::exp(-0.5 * inverse_form(s, det, a.mean - b.mean));
-}
-/// overlap(a, a).
-double square_of(const Blob& a) {
-    return a.opacity * a.opacity * dot(a.color, a.color) * kTwoPi *
-           std::sqrt(kTwoPi * std::max(a.det, 0.0) / 8);
-}
-
 /// Of the ellipsoid of one standard deviation. Variances in closed form: O. K. Smith, "Eigenvalues
 /// of a symmetric 3 x 3 matrix", 1961.
 double area_of(const Mat3d& s) {
@@ -81,7 +51,7 @@ double area_of(const Mat3d& s) {
     const double turn =
         p > 0 ? std::acos(std::clamp(determinant(b) / (2 * p * p * p), -1.0, 1.0)) / 3 : 0;
     const double most = mean + 2 * p * std::cos(turn),
-                 least = mean + 2 * p * std::cos(turn + kTwoPi / 3);
+                 least = mean + 2 * p * std::cos(turn + 2 * std::numbers::pi / 3);
     const auto root = [](double variance) { return std::sqrt(std::max(variance, 0.0)); };
     return ellipsoid_area({root(most), root(3 * mean - most - least), root(least)});
 }
@@ -90,15 +60,12 @@ Blob blob_of(const GaussianModel& model, std::size_t i, double weight) {
     Blob out;
     const auto at = [&](int plane) { return static_cast<double>(model.at(plane, i)); };
     out.mean = {at(kMeans), at(kMeans + 1), at(kMeans + 2)};
-    const double basis = static_cast<double>(math::kSh0Basis);
-    out.color = {0.5 + basis * at(kSh0), 0.5 + basis * at(kSh0 + 1), 0.5 + basis * at(kSh0 + 2)};
     out.covariance = covariance_of(model, i);
-    out.det = determinant(out.covariance);
+    out.log_det = log_det_of(out.covariance);
     out.opacity = math::sigmoid(at(kOpacityLogits));
     out.mass = out.opacity * ellipsoid_area({std::exp(at(kLogScales)), std::exp(at(kLogScales + 1)),
                                              std::exp(at(kLogScales + 2))});
     out.seen = weight / std::max(out.mass, 1e-300);
-    out.square = square_of(out);
     return out;
 }
 
@@ -119,23 +86,31 @@ Blob joined(const Blob& a, const Blob& b) {
     out.mass = a.mass + b.mass;
     const double share = a.mass / out.mass;
     out.mean = share * a.mean + (1 - share) * b.mean;
-    out.color = share * a.color + (1 - share) * b.color;
     out.covariance = joint_covariance(a, b, share);
-    out.det = determinant(out.covariance);
+    out.log_det = log_det_of(out.covariance);
     out.opacity = std::min(kMostOpacity, out.mass / area_of(out.covariance));
     out.seen = share * a.seen + (1 - share) * b.seen;
-    out.square = square_of(out);
     return out;
 }
 
-/// How much the field changes, squared, where it is seen.
-double cost_of(const Blob& a, const Blob& b) {
+constexpr double kColorUnit =
+    static_cast<double>(math::kSh0Basis) * static_cast<double>(math::kSh0Basis);
+
+/// Products of two rows' colours, the mean over all directions.
+struct ColorProducts {
+    double aa = 0, ab = 0, bb = 0;
+};
+
+/// What one Gaussian in the place of two loses: the divergence of each from it in shape and place
+/// (of normal distributions: half the logarithm of the ratio of determinants, as the two's own
+/// forms sum to three) and the squared difference of their colours, by the root of how much they
+/// are seen.
+double cost_of(const Blob& a, const Blob& b, const ColorProducts& c) {
     const Blob m = joined(a, b);
-    const double field =
-        a.square + b.square + m.square + 2 * (overlap(a, b) - overlap(a, m) - overlap(b, m));
-    const Vec3d apart = a.color - b.color;
-    const double cost =
-        m.seen * (std::max(field, 0.0) + 4e-6 * std::numbers::pi * dot(apart, apart));
+    const double share = a.mass / m.mass;
+    const double shape = 0.5 * (m.log_det - share * a.log_det - (1 - share) * b.log_det);
+    const double color = (c.aa + c.bb - 2 * c.ab) / kColorUnit;
+    const double cost = std::sqrt(m.seen * m.mass) * (std::max(shape, 0.0) + std::max(color, 0.0));
     return std::isfinite(cost) ? cost : std::numeric_limits<double>::max();
 }
 
@@ -158,7 +133,16 @@ class Merging {
           into_(left_),
           best_(left_),
           looks_(left_, 1),
-          neighbours_(left_ * kPartners) {
+          rows_in_(left_, 1),
+          neighbours_(left_ * kPartners),
+          width_(static_cast<std::size_t>(model.planes() - kSh0)),
+          colors_(left_ * width_) {
+        // Harmonics are orthogonal: the mean product over all directions is that of coefficients.
+        parallel_for(left_, 256, [&](std::size_t i) {
+            for (std::size_t c = 0; c < width_; ++c)
+                color_of(i)[c] = math::kSh0Basis * model.at(kSh0 + static_cast<int>(c), i) +
+                                 (c < 3 ? 0.5f : 0.0f);
+        });
         std::iota(into_.begin(), into_.end(), 0);
         std::vector<Vec3d> places;
         places.reserve(left_);
@@ -195,6 +179,7 @@ class Merging {
             if (merged.size() == most) break;
             if (looks_[pair.a] || looks_[pair.b]) continue;
             looks_[pair.a] = looks_[pair.b] = 1;
+            rows_in_[pair.a] = static_cast<std::uint8_t>(rows_in_[pair.a] + rows_in_[pair.b]);
             merged.push_back(pair);
         }
         parallel_for(merged.size(), 64, [&](std::size_t k) { join(merged[k]); });
@@ -223,6 +208,15 @@ class Merging {
     std::span<std::uint32_t> neighbours_of(std::size_t i) {
         return std::span(neighbours_).subspan(i * kPartners, kPartners);
     }
+    std::span<float> color_of(std::size_t i) {
+        return std::span(colors_).subspan(i * width_, width_);
+    }
+    double product(std::size_t i, std::size_t k) {
+        const auto a = color_of(i), b = color_of(k);
+        float sum = 0;
+        for (std::size_t c = 0; c < width_; ++c) sum += a[c] * b[c];
+        return static_cast<double>(sum);
+    }
     /// The row that `i` is part of.
     std::uint32_t whole(std::uint32_t i) const {
         while (into_[i] != i) i = into_[i];
@@ -235,14 +229,21 @@ class Merging {
         best_[i] = {};
         for (std::uint32_t& neighbour : neighbours_of(i)) {
             neighbour = whole(neighbour);
-            if (neighbour == row) continue;
+            if (neighbour == row || rows_in_[row] + rows_in_[neighbour] > kMostInOne) continue;
             const std::uint32_t a = std::min(row, neighbour), b = std::max(row, neighbour);
-            const Pair pair{cost_of(blobs_[a], blobs_[b]), a, b};
+            const Pair pair{
+                cost_of(blobs_[a], blobs_[b], {product(a, a), product(a, b), product(b, b)}), a, b};
             if (best_[i].a == best_[i].b || pair < best_[i]) best_[i] = pair;
         }
     }
     void join(const Pair& pair) {
+        const double mass = blobs_[pair.a].mass;
         blobs_[pair.a] = joined(blobs_[pair.a], blobs_[pair.b]);
+        const auto share = static_cast<float>(mass / blobs_[pair.a].mass);
+        for (std::size_t c = 0; c < width_; ++c) {
+            float& color = color_of(pair.a)[c];
+            color += (1 - share) * (color_of(pair.b)[c] - color);
+        }
         merge_rows(model_, pair.a, pair.b, model_, pair.a);
         into_[pair.b] = pair.a;
     }
@@ -268,19 +269,24 @@ class Merging {
     GaussianModel& model_;
     std::vector<Blob>& blobs_;
     std::size_t left_;
-    std::vector<std::uint32_t> into_;  ///< the row that a row went into; itself while it is left
-    std::vector<Pair> best_;           ///< a row and its cheapest partner; none: a = b
-    std::vector<std::uint8_t> looks_;  ///< has to find its cheapest partner again
+    std::vector<std::uint32_t> into_;    ///< the row that a row went into; itself while it is left
+    std::vector<Pair> best_;             ///< a row and its cheapest partner; none: a = b
+    std::vector<std::uint8_t> looks_;    ///< has to find its cheapest partner again
+    std::vector<std::uint8_t> rows_in_;  ///< of a row that is left: that it is made of
     std::vector<std::uint32_t> neighbours_;
+    std::size_t width_;          ///< coefficients of a colour
+    std::vector<float> colors_;  ///< [row][coefficient]
 };
 
 std::vector<std::uint32_t> worth_keeping(const GaussianModel& model,
                                          std::span<const double> weights) {
     std::vector<std::uint32_t> rows;
     for (std::size_t i = 0; i < model.count; ++i) {
-        float all = 0;
-        for (int p = 0; p < model.planes(); ++p) all += 0.0f * model.at(p, i);
-        if (all == 0.0f && weights[i] > 0) rows.push_back(static_cast<std::uint32_t>(i));
+        float all = 0;  // an infinite logit of opacity is a byte of 0 or 255
+        for (int p = 0; p < model.planes(); ++p)
+            if (p != kOpacityLogits) all += 0.0f * model.at(p, i);
+        const bool sound = all == 0.0f && !std::isnan(model.at(kOpacityLogits, i));
+        if (sound && weights[i] > 0) rows.push_back(static_cast<std::uint32_t>(i));
     }
     return rows;
 }
