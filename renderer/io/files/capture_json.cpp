@@ -41,7 +41,7 @@ Result<nlohmann::json> read_capture_json(const fs::path& path) {
     return parse_json(text, path.string(), false, JsonBy::anyone);
 }
 
-std::string why_no_number(const Json& value, const char* key) {
+std::string why_no_number(const nlohmann::json& value, const char* key) {
     constexpr std::size_t kMostShown = 40;
     if (value.is_number())
         return std::isfinite(value.get<double>()) ? "" : fmt::format("{} is not finite", key);
