@@ -311,9 +311,9 @@ void add_exact(CLI::App& app, PictureArguments& a) {
 
 Result<Backend> picture_backend(const PictureArguments& a, const CommonArguments& common) {
     if (!a.exact) return backend_of(common);
-    if (a.antialiased || a.projection != "auto")
+    if (a.antialiased || a.projection != "auto" || a.most_pairs > 0)
         return fail(ErrorKind::usage, "", "--exact projects nothing",
-                    "omit --projection and --antialiased");
+                    "omit --projection, --antialiased and --pairs-at-once");
     GS_TRY(const CommonArguments on, on_rays(common, "--exact", "omit --backend and --device"));
     GS_TRY(Backend out, backend_of(on));
     out.make_rasterizer = []() -> Result<std::unique_ptr<Rasterizer>> {
@@ -399,7 +399,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     if (arguments.test_every || !arguments.test_views.empty()) {
         known.test_every = asked.test_every;
         known.test_views = asked.test_views;
-        known.of_run = false;
+        known.listed_by_run = false;
         known.left_out.clear();
         known.listed_split = asked.listed_split;
     }

@@ -66,7 +66,7 @@ void add_recordings(std::string_view paths, std::vector<fs::path>& folders) {
     while (!paths.empty()) {
         const fs::path path = paths.substr(0, paths.find(','));
         std::error_code error;
-        folders.push_back(fs::is_directory(path, error) ? path : path.parent_path());
+        folders.push_back(fs::is_directory(path, error) ? path : fs::absolute(path).parent_path());
         paths.remove_prefix(std::min(paths.size(), path.native().size() + 1));
     }
 }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/parallel.h"
+#include "base/rng.h"
 #include "base/try.h"
 #include "renderer/edit/row_change.h"
 #include "renderer/math/scalar.h"
@@ -144,9 +145,19 @@ class Merging {
                                  (c < 3 ? 0.5f : 0.0f);
         });
         std::iota(into_.begin(), into_.end(), 0);
+        // Nudged by less than a float's step, for many at one place would all have the same
+        // neighbours, found by looking at every one of them.
+        double reach = 0;
+        for (const Blob& blob : blobs)
+            reach = std::max(
+                {reach, std::abs(blob.mean.x), std::abs(blob.mean.y), std::abs(blob.mean.z)});
         std::vector<Vec3d> places;
         places.reserve(left_);
-        for (const Blob& blob : blobs) places.push_back(blob.mean);
+        const auto nudge = [&](std::uint64_t axis) {
+            return 1e-10 * reach * static_cast<double>(random_uniform(1, axis, places.size()));
+        };
+        for (const Blob& blob : blobs)
+            places.push_back(blob.mean + Vec3d{nudge(0), nudge(1), nudge(2)});
         const PointTree<double> tree(places);
         parallel_for(left_, 256, [&](std::size_t i) {
             std::uint32_t rows[kPartners + 1];
@@ -278,16 +289,22 @@ class Merging {
     std::vector<float> colors_;  ///< [row][coefficient]
 };
 
+/// Numbers that mean something: an opacity's logit may be infinite (a byte of 0 or 255), a scale
+/// zero. Of scales beyond e^100 no area is known.
+bool is_sound(const GaussianModel& model, std::size_t i) {
+    for (int p = 0; p < model.planes(); ++p) {
+        const float v = model.at(p, i);
+        const bool scale = p >= kLogScales && p < kLogScales + 3;
+        if (std::isnan(v) || (scale && v > 100)) return false;
+        if (std::isinf(v) && p != kOpacityLogits && !scale) return false;
+    }
+    return true;
+}
 std::vector<std::uint32_t> worth_keeping(const GaussianModel& model,
                                          std::span<const double> weights) {
     std::vector<std::uint32_t> rows;
-    for (std::size_t i = 0; i < model.count; ++i) {
-        float all = 0;  // an infinite logit of opacity is a byte of 0 or 255
-        for (int p = 0; p < model.planes(); ++p)
-            if (p != kOpacityLogits) all += 0.0f * model.at(p, i);
-        const bool sound = all == 0.0f && !std::isnan(model.at(kOpacityLogits, i));
-        if (sound && weights[i] > 0) rows.push_back(static_cast<std::uint32_t>(i));
-    }
+    for (std::size_t i = 0; i < model.count; ++i)
+        if (weights[i] > 0 && is_sound(model, i)) rows.push_back(static_cast<std::uint32_t>(i));
     return rows;
 }
 

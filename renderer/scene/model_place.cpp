@@ -31,16 +31,21 @@ Vec3d middle_of(std::vector<Vec3d> points, double& distance90) {
 
 PathPlace place_of(const GaussianModel& model) {
     std::vector<Vec3d> points;
+    std::vector<double> sizes;
     for (std::size_t i = 0; i < model.count; ++i) {
         const Vec3f p = model.mean(i);
-        if (std::isfinite(p.x) && std::isfinite(p.y) && std::isfinite(p.z))
-            points.push_back({p.x, p.y, p.z});
+        if (!std::isfinite(p.x) || !std::isfinite(p.y) || !std::isfinite(p.z)) continue;
+        points.push_back({p.x, p.y, p.z});
+        const float largest = std::max(
+            {model.at(kLogScales, i), model.at(kLogScales + 1, i), model.at(kLogScales + 2, i)});
+        sizes.push_back(std::exp(static_cast<double>(std::min(largest, 30.0f))));
     }
     PathPlace place;
     if (points.empty()) return place;
     double reach = 1;
     place.center = middle_of(std::move(points), reach);
-    place.radius = 2.6 * reach;
+    // Of few Gaussians, or many at one place, sizes are what there is to see.
+    place.radius = 2.6 * std::max(reach, nth_of(sizes, sizes.size() / 2));
     return place;
 }
 

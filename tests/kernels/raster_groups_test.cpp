@@ -186,6 +186,15 @@ TEST_P(RasterGroups, GaussiansOfFewAndOfManyTiles) {
 }
 
 /// One state draws frames of all kinds, one after the other.
+// Most of the Gaussians between two that are listed have no tile in the group.
+TEST_P(RasterGroups, FewOfManyGaussiansAreInAGroup) {
+    for (const int width : {320, 640}) {
+        Comparison of{backend(), scene(6000, 0.02f, 0.08f), random_camera(7, 1, width, 240), {}};
+        of.options.gradients = width == 320;
+        EXPECT_GT(of.run(1500), 12'000u);
+    }
+}
+
 TEST_P(RasterGroups, AStateGoesFromOnePassToGroupsAndBack) {
     const GaussianModel model = scene(300, 0.02f, 1.0f);
     const Camera camera = random_camera(7, 0, 120, 100);

@@ -141,11 +141,28 @@ TEST(Simplify, LevelsAreThirdsAndTheSameForEveryNumberOfThreads) {
 }
 
 TEST(Simplify, RowsAtOnePlaceMerge) {
-    GaussianModel model = random_model({.count = 100, .sh_degree = 0, .seed = 6});
+    constexpr std::size_t kRows = 30'000;
+    GaussianModel model = random_model({.count = kRows, .sh_degree = 0, .seed = 6});
     for (int p = 0; p < model.planes(); ++p)
-        for (std::size_t i = 1; i < 100; ++i) model.at(p, i) = model.at(p, 0);
-    const std::vector<double> weights(100, 1.0);
-    for (const std::size_t n : {50, 10, 1}) EXPECT_EQ(merged_to(model, weights, n)->count, n);
+        for (std::size_t i = 1; i < kRows; ++i) model.at(p, i) = model.at(p, 0);
+    const std::vector<double> weights(kRows, 1.0);
+    for (const std::size_t n : {15'000, 10, 1}) EXPECT_EQ(merged_to(model, weights, n)->count, n);
+}
+
+// What a byte of 255 says of opacity, and a disc without thickness, mean something.
+TEST(Simplify, InfiniteLogitsAndFlatOnesAreKept) {
+    GaussianModel model = random_model({.count = 60, .sh_degree = 1, .seed = 9});
+    constexpr float kInfinity = std::numeric_limits<float>::infinity();
+    for (std::size_t i = 0; i < 60; i += 2) model.at(kOpacityLogits, i) = kInfinity;
+    for (std::size_t i = 0; i < 60; i += 3) model.at(kLogScales + 2, i) = -kInfinity;
+    const std::vector<double> weights(60, 1.0);
+    EXPECT_EQ(merged_to(model, weights, 60)->count, 60u);
+    const auto fewer = merged_to(model, weights, 20);
+    ASSERT_TRUE(fewer);
+    EXPECT_EQ(fewer->count, 20u);
+    for (std::size_t i = 0; i < 20; ++i)
+        for (int p = 0; p < fewer->planes(); ++p)
+            EXPECT_FALSE(std::isnan(fewer->at(p, i))) << "plane " << p << " of " << i;
 }
 
 TEST(Simplify, PoisonAndWhatNobodySeesGoFirst) {

@@ -68,6 +68,21 @@ TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
     EXPECT_EQ(coarse->model.count, kCoarse);
 }
 
+TEST(LevelSets, OfOnePlaceAreOneRegion) {
+    std::vector<GaussianModel> levels;
+    for (const std::size_t count : {kFinest, kCoarse}) {
+        levels.push_back(random_model({.count = count, .sh_degree = 0}));
+        for (int axis = 0; axis < 3; ++axis)
+            std::fill_n(levels.back().plane(kMeans + axis), count, 1.5f);
+    }
+    const TempFolder folder;
+    ASSERT_TRUE(write_level_set(folder / "lod-meta.json", levels, {}));
+    const auto set = read_level_set(folder / "lod-meta.json");
+    ASSERT_TRUE(set) << set.error().text();
+    EXPECT_EQ(set->regions.size(), 1u);
+    EXPECT_EQ(set->gaussians(1), kCoarse);
+}
+
 TEST(LevelSets, ReplaceTheSetThatWasThere) {
     const TempFolder folder;
     const fs::path path = folder / "lod-meta.json";

@@ -189,6 +189,9 @@ bool PoseRefinement::restore(std::vector<Row> rows) {
                std::abs(q.w * q.w + q.x * q.x + q.y * q.y + q.z * q.z - 1) < 1e-6;
     };
     if (rows.size() != rows_.size() || !std::all_of(rows.begin(), rows.end(), sound)) return false;
+    // A checkpoint from before frames of a rig were known has corrected each of their photos apart.
+    for (std::size_t v = 0; v < rows.size(); ++v)
+        if (row_of_view_[v] != v && rows[v].known > 0) return false;
     rows_ = std::move(rows);
     return true;
 }

@@ -217,7 +217,9 @@ StepOutputs run_step(const StepInputs& in, Rasterizer& rasterizer) {
     const auto state = rasterizer.make_state();
     RenderResult picture;
     rasterizer.forward(*source, in.camera, in.options, *state, picture);
-    CHECK(rasterizer.probe(*state, out.lists), "{} does not report its stages", rasterizer.name());
+    CHECK(rasterizer.probe(*state, out.lists),
+          "{} does not report its stages: it draws the frame in groups of tiles",
+          rasterizer.name());
     out.counters = picture.counters;
     PixelGradients upstream;
     ImageF shown;

@@ -166,7 +166,8 @@ RigPhotos photos_of_rigs(const ColmapModel& model) {
                              std::acos(std::clamp(cosine, -1.0, 1.0)) * 180 / std::numbers::pi,
                          apart = length_of(place_of(*pose) - place_of(own));
             if (degrees <= kLargestTurn &&
-                apart <= kLargestShare * size_of(model.rigs.at(frame.rig)) + 1e-9)
+                apart <= kLargestShare * size_of(model.rigs.at(frame.rig)) +
+                             1e-6 * (1 + length_of(place_of(own))))
                 continue;
             ++out.apart;
             out.degrees = std::max(out.degrees, degrees);

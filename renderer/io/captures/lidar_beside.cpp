@@ -72,15 +72,22 @@ Result<fs::path> check_beside(const std::string& path, const Capture& capture) {
 
 Result<void> join_lidars(const CaptureOptions& options, Capture& capture) {
     const auto own = open_lidar_log(capture.path);
-    if (own) capture.lidars.push_back(capture.path);
+    std::vector<fs::path> taken;
+    if (own) capture.lidars.push_back(capture.path), taken.push_back(own->path);
     for (const std::string& path : options.lidars) {
         std::error_code error;
-        if (options.of_run && !fs::exists(path, error)) {
-            capture.skipped.push_back(path + ": the run's lidar recording is gone");
+        const Result<fs::path> recording = check_beside(path, capture);
+        if (!recording && options.of_run) {
+            capture.skipped.push_back("the run's lidar recording is gone: " +
+                                      recording.error().text());
             continue;
         }
-        GS_TRY(const fs::path recording, check_beside(path, capture));
-        if (!own || !fs::equivalent(recording, own->path, error)) capture.lidars.push_back(path);
+        if (!recording) return tl::unexpected(recording.error());
+        const bool known = std::ranges::any_of(
+            taken, [&](const fs::path& other) { return fs::equivalent(*recording, other, error); });
+        if (known) continue;
+        taken.push_back(*recording);
+        capture.lidars.push_back(path);
     }
     return {};
 }

@@ -57,7 +57,7 @@ Result<SplatNotes> write_splat_html(const fs::path& path, const GaussianModel& m
     const std::size_t at = page.find(kMark);
     if (at == std::string::npos)
         return fail(ErrorKind::malformed, "assets/web/scene.html",
-                    "has no /*SCENE*/ for the scene to stand in",
+                    "has no mark /*SCENE*/ for the scene",
                     "remove your own copy of the page, or add the mark");
     page.replace(
         at, kMark.size(),

@@ -55,8 +55,6 @@ struct Bounds {
         return best;
     }
     OrderedJson json() const { return {{"min", lo}, {"max", hi}}; }
-
-  private:
     double size(int axis) const {
         return hi[static_cast<std::size_t>(axis)] - lo[static_cast<std::size_t>(axis)];
     }
@@ -86,34 +84,37 @@ class LevelCutter {
         OrderedJson json;
     };
     Node cut(std::vector<SplatRows> rows) {
-        if (rows[0].size() <= kRegionRows) return leaf(rows);
-        std::vector<SplatRows> upper = split(rows);
+        std::vector<SplatRows> upper;
+        if (rows[0].size() > kRegionRows) upper = split(rows);
+        if (upper.empty()) return leaf(rows);
         const Node a = cut(std::move(rows)), b = cut(std::move(upper));
         Node out{a.bounds, {}};
         out.bounds.add(b.bounds);
         out.json = {{"bound", out.bounds.json()}, {"children", {a.json, b.json}}};
         return out;
     }
-    /// Leaves each level's rows below the cut in `rows`; gives those above it.
+    /// Leaves each level's rows below the cut in `rows`; gives those above it, or nothing where all
+    /// of the finest lie at one place.
     std::vector<SplatRows> split(std::vector<SplatRows>& rows) const {
         Bounds means;
         means.add(levels_[0], rows[0], 0);
         const int axis = means.longest_axis();
-        const auto middle = rows[0].begin() + static_cast<std::ptrdiff_t>(rows[0].size() / 2);
-        std::nth_element(rows[0].begin(), middle, rows[0].end(), [&](auto a, auto b) {
-            const float at_a = levels_[0].at(kMeans + axis, a),
-                        at_b = levels_[0].at(kMeans + axis, b);
-            return at_a != at_b ? at_a < at_b : a < b;
-        });
-        const float plane = levels_[0].at(kMeans + axis, *middle);
+        if (!(means.size(axis) > 0)) return {};
+        std::vector<float> values;
+        for (const std::uint32_t i : rows[0]) values.push_back(levels_[0].at(kMeans + axis, i));
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        // Above or at the median; above it, where it is the least of all.
+        const float plane = *middle;
+        const bool at_median_too =
+            static_cast<double>(plane) > means.lo[static_cast<std::size_t>(axis)];
         std::vector<SplatRows> upper;
         for (std::size_t level = 0; level < rows.size(); ++level) {
             const auto from =
-                level == 0
-                    ? middle
-                    : std::stable_partition(rows[level].begin(), rows[level].end(), [&](auto i) {
-                          return levels_[level].at(kMeans + axis, i) < plane;
-                      });
+                std::stable_partition(rows[level].begin(), rows[level].end(), [&](std::uint32_t i) {
+                    const float at = levels_[level].at(kMeans + axis, i);
+                    return at < plane || (at == plane && !at_median_too);
+                });
             upper.emplace_back(from, rows[level].end());
             rows[level].erase(from, rows[level].end());
         }

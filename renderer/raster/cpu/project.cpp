@@ -140,7 +140,7 @@ void project_chunk(ParameterSource& source, const ProjectParams& params, CpuStat
             state.coverage[slot] = coverage[lane];
         }
     }
-    // More than fit are refused by the sum of all chunks.
+    // More than fit count as the most; project_all() then adds one, so that groups are drawn.
     state.chunk_emission[chunk] = static_cast<std::uint32_t>(std::min(emission, kMostIsects));
     state.chunk_slots[chunk] = slot - static_cast<std::uint32_t>(chunk * kSlotsPerChunk);
 }
@@ -197,8 +197,9 @@ std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, 
     if (state.spans.size() < chunks) state.spans.resize(chunks);
     parallel_for(chunks, 1,
                  [&](std::size_t chunk) { project_chunk(source, params, state, chunk); });
-    const std::uint64_t isects =
-        std::accumulate(state.chunk_emission.begin(), state.chunk_emission.end(), std::uint64_t{0});
+    std::uint64_t isects = 0;
+    for (const std::uint32_t of_chunk : state.chunk_emission.span())
+        isects += of_chunk + (of_chunk == kMostIsects ? 1u : 0u);
     // From each chunk's isects to its first emission.
     std::exclusive_scan(state.chunk_emission.begin(), state.chunk_emission.end(),
                         state.chunk_emission.begin(), 0u);

@@ -111,6 +111,22 @@ std::uint32_t grown(std::uint32_t needed, std::uint32_t current) {
     return capacity_for(needed, current);
 }
 
+/// Lowers the space for lists to what the device's free memory holds. True: it had to.
+bool fit_lists(const CudaState& state, FrameLimits& limits) {
+    const Result<CudaMemory> memory = cuda_memory(state.device);
+    if (!memory) return false;
+    const std::uint64_t free = memory->free_bytes + state.pipeline.bytes(),
+                        needed = frame_bytes(limits);
+    if (needed <= free) return false;
+    FrameLimits none = limits;
+    none.isects = 0;
+    const std::uint64_t rest = frame_bytes(none), each = (needed - rest) / limits.isects + 1;
+    const std::uint64_t fit = pairs_that_fit(free - std::min(free, rest), each);
+    if (fit >= limits.isects) return false;
+    limits.isects = static_cast<std::uint32_t>(fit);
+    return true;
+}
+
 /// Space for the lists of a frame that has `isects`: for all of them, where that may be and the
 /// device's memory has it; else for a group.
 void grow_lists(CudaState& state, std::uint32_t isects, const RenderOptions& options,
@@ -120,18 +136,7 @@ void grow_lists(CudaState& state, std::uint32_t isects, const RenderOptions& opt
     limits.isects = isects > most             ? most
                     : isects <= limits.isects ? limits.isects
                                               : std::min(capacity_for(isects, limits.isects), most);
-    const Result<CudaMemory> memory = cuda_memory(state.device);
-    if (!memory) return;
-    const std::uint64_t free = memory->free_bytes + state.pipeline.bytes(),
-                        needed = frame_bytes(limits);
-    if (needed <= free) return;
-    FrameLimits none = limits;
-    none.isects = 0;
-    const std::uint64_t rest = frame_bytes(none), each = (needed - rest) / limits.isects + 1;
-    const std::uint64_t fit = pairs_that_fit(free - std::min(free, rest), each);
-    if (fit >= limits.isects) return;
-    state.in_groups = fit < isects;
-    limits.isects = static_cast<std::uint32_t>(fit);
+    if (fit_lists(state, limits)) state.in_groups = limits.isects < isects;
 }
 
 }  // namespace
@@ -149,6 +154,7 @@ FrameLimits limits_of(const CudaState& state, const Camera& camera, const Render
     limits.isects = state.isect_capacity.known() ? state.isect_capacity.now()
                                                  : stepped(std::uint64_t{state.model.count} * 4);
     limits.isects = std::min(limits.isects, most_isects(options));
+    if (!state.isect_capacity.known()) fit_lists(state, limits);
     return limits;
 }
 

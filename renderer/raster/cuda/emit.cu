@@ -176,11 +176,12 @@ GS_DEVICE void put_all(const EmitParams<Key>& p, const Runs& runs, std::uint32_t
         const std::uint32_t slot = p.slot_from_rank[rank], own_end = end_of_rank(p, rank);
         std::uint32_t at = p.emission_of_rank[rank];
         if (at >= end) break;
+        if (at == own_end) continue;  // it has no tile in the group that is drawn
         const Coverage cover = p.coverage[slot];
         std::uint32_t bits = tile_bits(cover);
         const bool all = static_cast<std::uint32_t>(__popc(bits)) == own_end - at;
         if (!all || (kAround && cover.x1 > tiles_x)) {
-            others[atomicAdd(&count, 1u)] = static_cast<std::uint16_t>(rank - first_rank);
+            others[atomicAdd(&count, 1u)] = rank;
             continue;
         }
         const std::uint32_t width = static_cast<std::uint32_t>(cover.x1 - cover.x0);
@@ -196,7 +197,7 @@ GS_DEVICE void put_all(const EmitParams<Key>& p, const Runs& runs, std::uint32_t
     }
     __syncthreads();
     for (std::uint32_t i = static_cast<std::uint32_t>(warp_id()); i < count; i += kWarps)
-        put_rows<Key, kAround>(p, runs, first_rank + others[i], end);
+        put_rows<Key, kAround>(p, runs, others[i], end);
 }
 
 /// The place of the last bit, or 0.
@@ -215,7 +216,7 @@ GS_DEVICE void emit_part(const EmitParams<Key>& p) {
     constexpr int kPasses = sizeof(Key);
     GS_SHARED(Run, runs, kEmitted);
     GS_SHARED(std::uint32_t, heads, kEmitted / kWarp);
-    GS_SHARED(std::uint16_t, others, kEmitted);  // ranks, behind the first, that warps take
+    GS_SHARED(std::uint32_t, others, kEmitted);  // ranks that warps take
     GS_SHARED(std::uint32_t, count, 1);          // of these
     GS_SHARED(std::uint32_t, digits, kPasses * kDigits);
     static_assert(kEmitted == kWarp * kWarp, "a word of heads a lane");

@@ -70,9 +70,11 @@ GS_DEVICE std::uint32_t cut_to_rows(const GroupParams& p, const Splat& splat, Co
     const int top = max(static_cast<int>(cover.y0), p.rows.first),
               bottom = max(min(static_cast<int>(cover.y1), p.rows.end), top);
     const auto width = static_cast<std::uint32_t>(cover.x1 - cover.x0);
-    if (cover.mask != 0 && top < bottom)
-        cover.mask = cover.mask >> (static_cast<std::uint32_t>(top - cover.y0) * width) &
-                     low_bits(static_cast<std::uint32_t>(bottom - top) * width);
+    if (cover.mask != 0)
+        cover.mask = top < bottom
+                         ? cover.mask >> (static_cast<std::uint32_t>(top - cover.y0) * width) &
+                               low_bits(static_cast<std::uint32_t>(bottom - top) * width)
+                         : 0;
     cover.y0 = static_cast<std::uint16_t>(top);
     cover.y1 = static_cast<std::uint16_t>(bottom);
     std::uint32_t isects = 0;
