@@ -134,7 +134,7 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(auto options, capture_options(a.loading, common));
     options.background = background_of(settings);
     GS_TRY(const TrainingSettings of_run, settings_of(a.path, given));
-    GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, common));
+    GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, a.loading, common));
     GS_TRY(const auto backend, backend_for_window(on));
     StudioOptions studio;
     studio.contents = find_contents(a.path);

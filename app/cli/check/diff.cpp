@@ -152,7 +152,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
         return fail(ErrorKind::usage, side.folder.string(),
                     "started from splats: no step before its first checkpoint can be repeated",
                     "train with --keep-every or --capture-step");
-    GS_TRY(const CommonArguments on, on_what_sees_lidar(side.settings, common));
+    GS_TRY(const CommonArguments on, on_what_sees_lidar(side.settings, CaptureArguments(), common));
     GS_TRY(const Backend backend, backend_of(on));
     GS_TRY(auto computes, backend.make_training());
     const RunPhotos photos = photos_of_run(side.folder, checkpoint, {});

@@ -252,9 +252,7 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(const TrainingSettings settings, make_settings(given_));
     GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
     GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
-    GS_TRY(const CommonArguments common, on_what_sees_lidar(resumed, common_));
-    if (!a_.loading.lidars.empty() && resumed.lidar_weight <= 0)
-        log_warning("--lidar only adds a score at the end: --lidar-weight is 0");
+    GS_TRY(const CommonArguments common, on_what_sees_lidar(resumed, a_.loading, common_));
     GS_TRY(backend_, backend_of(common));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));

@@ -20,8 +20,9 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
 /// The settings with which the run or checkpoint at this path resumes; of no run: as given.
 Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
 /// Only the CPU evaluates rays: a run that learns from a lidar uses the CPU by default. Errors
-/// (usage): another backend is named.
+/// (usage): another backend is named. Warns where --lidar has no weight.
 Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
+                                           const CaptureArguments& capture,
                                            const CommonArguments& common);
 
 }  // namespace gs::cli
