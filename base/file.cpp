@@ -129,6 +129,11 @@ Result<void> make_folder(const fs::path& folder, std::string advice) {
 }
 
 Result<AtomicFile> AtomicFile::create(const fs::path& path) {
+    // A device or a pipe would be replaced by a file of its name.
+    struct stat there {};
+    if (::stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
+        return fail(ErrorKind::unwritable, path.string(), "is not a regular file",
+                    "choose another output path");
     AtomicFile file;
     file.final_ = path;
     file.temporary_ = path;

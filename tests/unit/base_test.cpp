@@ -1,6 +1,7 @@
 // The ground floor: mailboxes, files, random numbers, buffers, parallel loops and the sort.
 #include <gtest/gtest.h>
 #include <linux/magic.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -69,6 +70,18 @@ TEST(AtomicFile, AppearsOnlyWhenCommitted) {
     ASSERT_TRUE(write_text_file(path, "first"));
     ASSERT_TRUE(write_text_file(path, "second"));
     EXPECT_EQ(read_text_file(path).value(), "second");
+}
+
+TEST(AtomicFile, NeverReplacesADeviceOrAPipe) {
+    const Folder folder;
+    const fs::path pipe = folder.path() / "pipe";
+    ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    for (const fs::path& path : {pipe, fs::path("/dev/null")}) {
+        const auto written = write_text_file(path, "x");
+        ASSERT_FALSE(written);
+        EXPECT_EQ(written.error().kind, ErrorKind::unwritable);
+        EXPECT_FALSE(fs::is_regular_file(path));
+    }
 }
 
 TEST(AtomicFile, ErrorsNameThePathAndTheReason) {

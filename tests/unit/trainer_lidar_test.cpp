@@ -284,7 +284,7 @@ TEST(TrainerLidar, RecordingsBesideACaptureAreLearnedFrom) {
 
     options.lidars = {(photos.folder / "nowhere").string()};
     EXPECT_NE(error().find("does not exist"), std::string::npos) << error();
-    options.of_run = true;
+    options.lidars_of_run = true;
     ASSERT_TRUE(load());
     EXPECT_TRUE(load()->lidars.empty());
     ASSERT_EQ(load()->skipped.size(), 1u);

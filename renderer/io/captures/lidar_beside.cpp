@@ -77,7 +77,7 @@ Result<void> join_lidars(const CaptureOptions& options, Capture& capture) {
     for (const std::string& path : options.lidars) {
         std::error_code error;
         const Result<fs::path> recording = check_beside(path, capture);
-        if (!recording && options.of_run) {
+        if (!recording && options.lidars_of_run) {
             capture.skipped.push_back("the run's lidar recording is gone: " +
                                       recording.error().text());
             continue;

@@ -139,7 +139,10 @@ void add_rows(GroupParams p) {
     const std::uint32_t slot = (blockIdx.x * kThreads + threadIdx.x) / kLanes,
                         lane = threadIdx.x % kLanes;
     const bool used = in_use(p.frame, slot);
-    const std::uint32_t all = used ? p.all.isects[slot] : 0, done = used ? p.all.done[slot] : 0,
+    // The lane that writes it is the only one that reads it.
+    const std::uint32_t done = __shfl_sync(kAllLanes, used && lane == 0 ? p.all.done[slot] : 0u,
+                                           lane_id() - static_cast<int>(lane));
+    const std::uint32_t all = used ? p.all.isects[slot] : 0,
                         count = used ? p.frame.isects_of_slot[slot] : 0;
     const std::uint32_t share = all <= kWarpRows ? ~0u : (all + kWarps - 1) / kWarps;
     for (std::uint32_t i = 0; i < count; ++i) {
@@ -151,7 +154,6 @@ void add_rows(GroupParams p) {
         SplatSums& to = sums_at(p, p.all.first_sum[slot] + of);
         to = plus(to, reinterpret_cast<const SplatSums*>(p.frame.isect_gradients)[row]);
     }
-    __syncwarp();
     if (used && lane == 0) p.all.done[slot] = done + count;
 }
 
