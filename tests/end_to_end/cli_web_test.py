@@ -66,13 +66,14 @@ class Browser:
     """Chromium, spoken to through its pipes 3 and 4 in the DevTools protocol: JSON that ends in a zero byte."""
 
     def __init__(self, program, folder):
+        folder.mkdir()
         command_out, self.commands = os.pipe()
         self.answers, answers_in = os.pipe()
         # Through a shell, so that no pipe of the parent's own has to lie at 3 or 4.
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3<&{command_out} 4>&{answers_in}', "sh", program, "--headless=new", "--no-sandbox", "--no-first-run",
              "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--remote-debugging-pipe", f"--user-data-dir={folder}", "about:blank"],
-            pass_fds=(command_out, answers_in), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pass_fds=(command_out, answers_in), env={**os.environ, "TMPDIR": str(folder)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         os.close(command_out)
         os.close(answers_in)
         self.number, self.rest, self.page = 0, b"", {}

@@ -288,7 +288,7 @@ TEST(TrainerLidar, RecordingsBesideACaptureAreLearnedFrom) {
     ASSERT_TRUE(load());
     EXPECT_TRUE(load()->lidars.empty());
     ASSERT_EQ(load()->skipped.size(), 1u);
-    options.of_run = false;
+    options.lidars_of_run = false;
     // Of another world: a kilometre aside.
     first.folder.write("poses/00.txt",
                        "1 0 0 1000 0 1 0 0 0 0 1 0\n1 0 0 1000 0 1 0 0 0 0 1 1\n"
