@@ -49,8 +49,9 @@ double area_of(const Mat3d& s) {
         for (int c = 0; c < 3; ++c) squares += b.m[r][c] * b.m[r][c];
     }
     const double p = std::sqrt(squares / 6);
+    const double cube = p * p * p;  // may be too small for a number
     const double turn =
-        p > 0 ? std::acos(std::clamp(determinant(b) / (2 * p * p * p), -1.0, 1.0)) / 3 : 0;
+        cube > 0 ? std::acos(std::clamp(determinant(b) / (2 * cube), -1.0, 1.0)) / 3 : 0;
     const double most = mean + 2 * p * std::cos(turn),
                  least = mean + 2 * p * std::cos(turn + 2 * std::numbers::pi / 3);
     const auto root = [](double variance) { return std::sqrt(std::max(variance, 0.0)); };
@@ -82,10 +83,16 @@ Mat3d joint_covariance(const Blob& a, const Blob& b, double share_a) {
     return out;
 }
 
+/// Of two that become one, the first's share: by mass, halves where both have none.
+double share_of(const Blob& a, const Blob& b) {
+    const double mass = a.mass + b.mass;
+    return mass > 0 ? a.mass / mass : 0.5;
+}
+
 Blob joined(const Blob& a, const Blob& b) {
     Blob out;
     out.mass = a.mass + b.mass;
-    const double share = a.mass / out.mass;
+    const double share = share_of(a, b);
     out.mean = share * a.mean + (1 - share) * b.mean;
     out.covariance = joint_covariance(a, b, share);
     out.log_det = log_det_of(out.covariance);
@@ -108,7 +115,7 @@ struct ColorProducts {
 /// are seen.
 double cost_of(const Blob& a, const Blob& b, const ColorProducts& c) {
     const Blob m = joined(a, b);
-    const double share = a.mass / m.mass;
+    const double share = share_of(a, b);
     const double shape = 0.5 * (m.log_det - share * a.log_det - (1 - share) * b.log_det);
     const double color = (c.aa + c.bb - 2 * c.ab) / kColorUnit;
     const double cost = std::sqrt(m.seen * m.mass) * (std::max(shape, 0.0) + std::max(color, 0.0));
@@ -248,9 +255,8 @@ class Merging {
         }
     }
     void join(const Pair& pair) {
-        const double mass = blobs_[pair.a].mass;
+        const auto share = static_cast<float>(share_of(blobs_[pair.a], blobs_[pair.b]));
         blobs_[pair.a] = joined(blobs_[pair.a], blobs_[pair.b]);
-        const auto share = static_cast<float>(mass / blobs_[pair.a].mass);
         for (std::size_t c = 0; c < width_; ++c) {
             float& color = color_of(pair.a)[c];
             color += (1 - share) * (color_of(pair.b)[c] - color);
@@ -321,7 +327,7 @@ void merge_rows(const GaussianModel& model, std::size_t a, std::size_t b, Gaussi
                 std::size_t row) {
     const Blob from_a = blob_of(model, a, 0), from_b = blob_of(model, b, 0),
                one = joined(from_a, from_b);
-    const auto share = static_cast<float>(from_a.mass / one.mass);
+    const auto share = static_cast<float>(share_of(from_a, from_b));
     for (int p = kSh0; p < model.planes(); ++p)
         out.at(p, row) = share * model.at(p, a) + (1 - share) * model.at(p, b);
     out.at(kMeans, row) = static_cast<float>(one.mean.x);

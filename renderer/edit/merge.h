@@ -1,7 +1,7 @@
 // A scene of fewer Gaussians: what nobody sees goes, neighbours that look alike become one. Two
-// become the one Gaussian of their common mass, mean and covariance, the pair at a time whose
-// merging changes the field of colour least, where it is seen. Sources: the closed forms of
-// PlayCanvas' splat-transform (decimate) and the moments of a mixture; what is seen:
+// become the one Gaussian of their common mass, mean and covariance, the pairs first that are most
+// alike in shape, place and colour, and least seen. Sources: the moments of a mixture, by mass as
+// in PlayCanvas' splat-transform (decimate); the divergence of normal distributions; what is seen:
 // renderer/raster/blend_weights.h.
 #pragma once
 

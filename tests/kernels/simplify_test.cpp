@@ -155,6 +155,7 @@ TEST(Simplify, InfiniteLogitsAndFlatOnesAreKept) {
     constexpr float kInfinity = std::numeric_limits<float>::infinity();
     for (std::size_t i = 0; i < 60; i += 2) model.at(kOpacityLogits, i) = kInfinity;
     for (std::size_t i = 0; i < 60; i += 3) model.at(kLogScales + 2, i) = -kInfinity;
+    for (std::size_t i = 0; i < 60; i += 6) model.at(kLogScales + 1, i) = -kInfinity;
     const std::vector<double> weights(60, 1.0);
     EXPECT_EQ(merged_to(model, weights, 60)->count, 60u);
     const auto fewer = merged_to(model, weights, 20);
