@@ -170,10 +170,10 @@ class Merging {
             std::uint32_t rows[kPartners + 1];
             double distances[kPartners + 1];
             const std::size_t n = tree.nearest(places[i], kPartners + 1, rows, distances);
-            std::remove(rows, rows + n, i);
+            const auto others = static_cast<std::size_t>(std::remove(rows, rows + n, i) - rows);
             const auto own = neighbours_of(i);
             std::fill(own.begin(), own.end(), i);
-            std::copy_n(rows, std::min(n - 1, kPartners), own.begin());
+            std::copy_n(rows, std::min(others, kPartners), own.begin());
         });
     }
     std::size_t left() const { return left_; }
