@@ -399,7 +399,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     if (arguments.test_every || !arguments.test_views.empty()) {
         known.test_every = asked.test_every;
         known.test_views = asked.test_views;
-        known.of_run = false;
+        known.test_views_of_run = false;
         known.left_out.clear();
         known.listed_split = asked.listed_split;
     }

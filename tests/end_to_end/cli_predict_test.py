@@ -51,12 +51,12 @@ class Predict(Case):
         docs = pathlib.Path(__file__).resolve().parents[2] / "docs"
         rows = re.findall(r"^\| `(\w[\w-]*)`" + r" \| ([\d.]+)" * 4 + r" \|$", (docs / "model.md").read_text(), re.M)
         self.assertGreaterEqual(len(rows), 5)
-        told = []
+        predicted = []
         for case in "2026-11-23-central", "2026-11-29-trained":
             result = self.expect(0, "predict", "--model", docs / f"measurements/{case}.json", "--gpu",
                                  ",".join(row[0] for row in rows), "--json").json
-            told.append([[f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step")] for p in result["predictions"]])
-        shown = [(row[0], *first, *second) for row, first, second in zip(rows, *told)]
+            predicted.append([[f"{p[work]['ms']['p50']:.2f}" for work in ("frame", "step")] for p in result["predictions"]])
+        shown = [(row[0], *first, *second) for row, first, second in zip(rows, *predicted)]
         self.assertEqual(shown, rows)
 
     def test_what_it_knows(self):

@@ -121,7 +121,7 @@ TEST(Split, TrainingAndValidationListsCount) {
     EXPECT_EQ(again.views.size(), 4u);
     kept.test_views.push_back("gone.png");
     ASSERT_FALSE(load_capture(made.folder.path(), kept)) << "nobody has said that it was there";
-    kept.of_run = true;
+    kept.test_views_of_run = true;
     const Capture without = made.load(kept);
     EXPECT_THAT(test_names(without), ElementsAre("v_5.png"));
     EXPECT_THAT(split_notes(without),

@@ -154,7 +154,7 @@ CaptureOptions loading_of(const nlohmann::json& json) {
     out.seed = whole_number(member(json, "seed"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& name : member(json, "test_views"))
         if (name.is_string()) out.test_views.push_back(name.get<std::string>());
-    out.of_run = out.lidars_of_run = true;
+    out.test_views_of_run = out.lidars_of_run = true;
     for (const nlohmann::json& path : member(json, "lidars"))
         if (path.is_string()) out.lidars.push_back(path.get<std::string>());
     for (const nlohmann::json& name : member(json, "left_out"))

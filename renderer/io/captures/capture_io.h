@@ -40,9 +40,9 @@ struct CaptureOptions {
                          ///< none
     ListedSplit listed_split = ListedSplit::used;  ///< where there is one, it wins over test_every
     std::vector<std::string>
-        test_views;       ///< names (with or without extension) that are the test views instead
-    bool of_run = false;  ///< a photo of test_views may have gone since; else that is an error
-    bool lidars_of_run = false;  ///< a recording may have gone since; else the same
+        test_views;  ///< names (with or without extension) that are the test views instead
+    bool test_views_of_run = false;  ///< a photo may have gone since; otherwise that is an error
+    bool lidars_of_run = false;      ///< a recording may have gone since; the same
     std::vector<std::string>
         left_out;               ///< names of views that are not used: what a run's list said
     Vec3f background{0, 0, 0};  ///< photos with alpha are composited over this

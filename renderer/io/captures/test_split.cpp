@@ -193,7 +193,7 @@ Result<void> assign_test_views(CaptureSource& source, const CaptureOptions& opti
         const FrameNames names(source);
         std::vector<bool> test(source.frames.size());
         const std::vector<std::string> gone = mark(names, options.test_views, test);
-        if (!gone.empty() && (!options.of_run || how_many(test) == 0))
+        if (!gone.empty() && (!options.test_views_of_run || how_many(test) == 0))
             return fail(ErrorKind::usage, source.root.string(),
                         fmt::format("has no view named \"{}\" to test on", gone[0]),
                         fmt::format("close names: {}", close_names(gone[0], source.frames)));
