@@ -71,10 +71,9 @@ Result<fs::path> check_beside(const std::string& path, const Capture& capture) {
 }  // namespace
 
 Result<void> join_lidars(const CaptureOptions& options, Capture& capture) {
-    if (is_lidar_log(capture.path)) capture.lidars.push_back(capture.path);
-    if (options.lidars.empty()) return {};
+    const auto own = open_lidar_log(capture.path);
     std::vector<fs::path> taken;
-    if (const auto own = open_lidar_log(capture.path)) taken.push_back(own->path);
+    if (own) capture.lidars.push_back(capture.path), taken.push_back(own->path);
     for (const std::string& path : options.lidars) {
         std::error_code error;
         const Result<fs::path> recording = check_beside(path, capture);
@@ -84,8 +83,9 @@ Result<void> join_lidars(const CaptureOptions& options, Capture& capture) {
             continue;
         }
         if (!recording) return tl::unexpected(recording.error());
-        const auto same = [&](const fs::path& p) { return fs::equivalent(*recording, p, error); };
-        if (std::ranges::any_of(taken, same)) continue;
+        const bool known = std::ranges::any_of(
+            taken, [&](const fs::path& other) { return fs::equivalent(*recording, other, error); });
+        if (known) continue;
         taken.push_back(*recording);
         capture.lidars.push_back(path);
     }
