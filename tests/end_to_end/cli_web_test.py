@@ -7,6 +7,7 @@ import re
 import shutil
 import struct
 import subprocess
+import tempfile
 import time
 import unittest
 import zlib
@@ -66,14 +67,16 @@ class Browser:
     """Chromium, spoken to through its pipes 3 and 4 in the DevTools protocol: JSON that ends in a zero byte."""
 
     def __init__(self, program, folder):
-        folder.mkdir()
+        # Its socket's path may be 107 bytes at most, and a test's own folder can be deep: its sockets get a short one.
+        self.sockets = tempfile.TemporaryDirectory(prefix="gs-", dir="/tmp", ignore_cleanup_errors=True)
+        self.errors = tempfile.TemporaryFile()
         command_out, self.commands = os.pipe()
         self.answers, answers_in = os.pipe()
         # Through a shell, so that no pipe of the parent's own has to lie at 3 or 4.
         self.process = subprocess.Popen(
             ["sh", "-c", f'exec "$@" 3<&{command_out} 4>&{answers_in}', "sh", program, "--headless=new", "--no-sandbox", "--no-first-run",
              "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--remote-debugging-pipe", f"--user-data-dir={folder}", "about:blank"],
-            pass_fds=(command_out, answers_in), env={**os.environ, "TMPDIR": str(folder)}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            pass_fds=(command_out, answers_in), env={**os.environ, "TMPDIR": self.sockets.name}, stdout=subprocess.DEVNULL, stderr=self.errors)
         os.close(command_out)
         os.close(answers_in)
         self.number, self.rest, self.page = 0, b"", {}
@@ -85,7 +88,9 @@ class Browser:
             message, end, after = self.rest.partition(b"\0")
             if not end:
                 more = os.read(self.answers, 1 << 20)
-                assert more, "the browser ended"
+                if not more:
+                    self.errors.seek(0)
+                    raise AssertionError("the browser ended: " + self.errors.read().decode(errors="replace")[-2000:])
                 self.rest += more
                 continue
             self.rest, answer = after, json.loads(message)
@@ -124,6 +129,8 @@ class Browser:
         self.process.wait()
         os.close(self.commands)
         os.close(self.answers)
+        self.errors.close()
+        self.sockets.cleanup()
 
 
 def colors(png):
