@@ -412,9 +412,11 @@ Image8 StudioUi::overlay_picture(const ViewFrame& frame, const ViewSettings& vie
     snapshot.frame_texture = picture.gl_name();
     snapshot.second_texture = second.gl_name();
     const int width = pictures_width(view, frame.rgba.width), height = frame.rgba.height;
+    const ImGuiBackendFlags backend = ImGui::GetIO().BackendFlags;  // sweeps have many vertices
     ImGuiContext* context = ImGui::CreateContext(ImGui::GetIO().Fonts);
     ImGui::SetCurrentContext(context);
     ImGuiIO& io = ImGui::GetIO();
+    io.BackendFlags = backend;
     io.IniFilename = nullptr;
     io.DisplaySize = ImVec2(static_cast<float>(width), static_cast<float>(height));
     io.DeltaTime = 1.0f / 60;

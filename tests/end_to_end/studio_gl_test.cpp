@@ -136,6 +136,36 @@ TEST(Headless, over_the_film_panel_delete_means_its_key_and_never_gaussians) {
     EXPECT_EQ(fs::file_size(at + "still.ply"), fs::file_size(at + "part.ply"));
 }
 
+TEST(Headless, overlays_of_many_points_are_in_the_picture) {
+    // More vertices than 16-bit indices count, as whole turns of a lidar have.
+    const TemporaryFolder folder;
+    const std::string at = folder.path().string() + "/";
+    const fs::path drive = folder.path() / "sequences" / "00";
+    for (const char* part : {"image_2", "velodyne"}) fs::create_directories(drive / part);
+    fs::create_directories(folder.path() / "poses");
+    ASSERT_TRUE(write_text_file(folder.path() / "poses" / "00.txt", "1 0 0 0 0 1 0 0 0 0 1 0\n"));
+    ASSERT_TRUE(write_text_file(drive / "times.txt", "0\n"));
+    ASSERT_TRUE(write_text_file(drive / "calib.txt",
+                                "P2: 40 0 24 0 0 40 12 0 0 0 1 0\n"
+                                "Tr: 0 -1 0 0 0 0 -1 0 1 0 0 0\n"));
+    Image8 photo{48, 24, 3, {}};
+    photo.bytes.assign(photo.pixels() * 3, 90);
+    ASSERT_TRUE(write_png(drive / "image_2" / "000000.png", photo));
+    std::vector<float> points;
+    for (float row = 60; row > -60; --row)
+        for (float column = 0; column < 320; ++column)
+            points.insert(points.end(), {12, 0.04F * (column - 160), 0.04F * row, 0.5F});
+    std::ofstream(drive / "velodyne" / "000000.bin", std::ios::binary)
+        .write(reinterpret_cast<const char*>(points.data()),
+               static_cast<std::streamsize>(points.size() * sizeof(float)));
+    const std::string script = "open " + at +
+                               "\nwait-loaded\ndrive.sweep 1\nview.sweep on\nwait-idle\n"
+                               "wait-frame\nscreenshot " +
+                               at + "sweep.png 640 400 overlays\nquit\n";
+    EXPECT_EQ(run_with_commands(studio_options(folder.path(), script, true)), 0);
+    expect_picture(at + "sweep.png", 640, 320, 20);
+}
+
 TEST(Headless, an_empty_studio_draws_and_quits) {
     const TemporaryFolder folder;
     const std::string window = (folder.path() / "empty.png").string();
