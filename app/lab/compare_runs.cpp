@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "app/lab/exports.h"
 #include "base/json_write.h"
 #include "base/try.h"
 #include "profiler/analysis/machine_use.h"
@@ -56,18 +57,26 @@ std::vector<Looked> headlines() {
     const auto photos = [](double LabPhoto::*score) {
         return [score](const LabRun& a, const LabRun& b) { return photo_difference(a, b, score); };
     };
-    return {{"PSNR", "dB", Better::more, false, false, 0.02, photos(&LabPhoto::psnr),
-             [](const LabRun& run) { return run.psnr(); }},
-            {"SSIM", "", Better::more, false, false, 5e-4, photos(&LabPhoto::ssim),
-             [](const LabRun& run) { return run.ssim(); }},
-            of_value("Gaussians", "", Better::neither, false, 1),
-            of_value("training", "s", Better::less, true, 3),
-            of_value("total", "s", Better::less, true, 3),
-            of_value("to target", "s", Better::less, true, 3),
-            of_value("peak memory", "bytes", Better::less, false, 2),
-            of_value("isects", "", Better::less, false, 0.5),
-            of_value("step", "ms", Better::less, true, 3),
-            of_value("range", "m", Better::less, false, 2)};
+    std::vector<Looked> out{{"PSNR", "dB", Better::more, false, false, 0.02,
+                             photos(&LabPhoto::psnr), [](const LabRun& run) { return run.psnr(); }},
+                            {"SSIM", "", Better::more, false, false, 5e-4, photos(&LabPhoto::ssim),
+                             [](const LabRun& run) { return run.ssim(); }},
+                            of_value("Gaussians", "", Better::neither, false, 1),
+                            of_value("training", "s", Better::less, true, 3),
+                            of_value("total", "s", Better::less, true, 3),
+                            of_value("to target", "s", Better::less, true, 3),
+                            of_value("peak memory", "bytes", Better::less, false, 2),
+                            of_value("isects", "", Better::less, false, 0.5),
+                            of_value("step", "ms", Better::less, true, 3),
+                            of_value("range", "m", Better::less, false, 2)};
+    for (const std::string format : kExportFormats) {
+        out.push_back(of_value(format + " size", "bytes", Better::less, false, 1));
+        const auto loss = [format](const LabRun& run) { return run.value_of(format + " loss"); };
+        out.push_back({format + " loss", "dB", Better::less, false, false, 0.02,
+                       [loss](const LabRun& a, const LabRun& b) { return loss(b) - loss(a); },
+                       loss});
+    }
+    return out;
 }
 
 std::vector<Looked> stages_of(std::span<const RunPair> pairs) {

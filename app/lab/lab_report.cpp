@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "app/lab/exports.h"
 #include "base/format.h"
 
 namespace gs::lab {
@@ -18,6 +19,17 @@ constexpr const char* kOverTime[] = {"training", "Gaussians", "peak memory"};
 
 double total_of(const LabRun& run) { return run.value_of("total"); }
 double gaussians_of(const LabRun& run) { return run.value_of("Gaussians"); }
+
+/// Of suites that export; without rows where none did.
+ReportTable exports_table(const std::vector<RunKind>& kinds) {
+    ReportTable out{"In other formats", {"scene", "kind", "format", "size", "PSNR lost, dB"}, {}};
+    for (const RunKind& k : kinds)
+        for (const std::string format : kExportFormats)
+            if (const double size = k.mean((format + " size").c_str()); std::isfinite(size))
+                out.rows.push_back({k.scene, k.name, format, format_bytes(size),
+                                    format_fixed(k.mean((format + " loss").c_str()), 3)});
+    return out;
+}
 
 ReportTable kinds_table(const std::vector<RunKind>& kinds) {
     ReportTable out{"Runs, means over seeds",
@@ -322,6 +334,8 @@ Report lab_report(const std::vector<LabRun>& runs, const std::optional<RunCompar
     add_trade_offs(kinds, out);
     add_histories(runs, out);
     out.tables.push_back(kinds_table(kinds));
+    if (auto exports = exports_table(kinds); !exports.rows.empty())
+        out.tables.push_back(std::move(exports));
     out.tables.push_back(stages_table(kinds));
     out.tables.push_back(failures_table(runs));
     return out;

@@ -15,6 +15,7 @@
 
 #include "app/lab/capture_content.h"
 #include "app/lab/child.h"
+#include "app/lab/exports.h"
 #include "app/lab/measured_run.h"
 #include "base/file.h"
 #include "base/format.h"
@@ -78,6 +79,7 @@ std::string how_of(const Suite& suite, const SuiteScene& scene, const SuiteSetti
     out +=
         fmt::format(" steps {} seconds {:g} eval {} target {:g}", scene.steps.value_or(suite.steps),
                     suite.seconds, suite.eval_every, scene.target_db.value_or(0));
+    for (const std::string& format : suite.exports) out += " export " + format;
     for (const auto& [name, value] : settings.values)
         out += fmt::format(" {}={:.17g}", name, value);
     return out;
@@ -266,11 +268,9 @@ class SuiteRunner {
                 .string();
         run.options = options_of(planned);
         if (options_.begins) options_.begins(name_of(run.of), number_, tally_.planned);
-        if (!adopt(run)) {
-            if (auto trained = train(planned, run); !trained) {
-                if (trained.error().kind == ErrorKind::cancelled) return {};
-                return trained;
-            }
+        if (auto measured = measure(planned, run); !measured) {
+            if (measured.error().kind == ErrorKind::cancelled) return {};
+            return measured;
         }
         if (auto added = file_.add(run); !added) {
             if (tally_.failed > 0 || run.failed)
@@ -280,6 +280,17 @@ class SuiteRunner {
         ++(run.failed ? tally_.failed : tally_.ran);
         tell(run);
         if (!suite_.keep_checkpoints && !run.failed) drop_checkpoints(run.folder);
+        return {};
+    }
+
+    Result<void> measure(const Planned& planned, LabRun& run) {
+        if (!adopt(run)) GS_TRY_VOID(train(planned, run));
+        if (run.failed) return {};
+        const ExportAsk ask{planned.program->path, planned.of.backend, options_.stopped};
+        auto exported = measure_exports(suite_.exports, ask, run);
+        if (exported || exported.error().kind == ErrorKind::cancelled) return exported;
+        run.failed = true;
+        run.error = exported.error().text();
         return {};
     }
 

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <span>
 
+#include "app/lab/exports.h"
 #include "base/assets.h"
 #include "base/format.h"
 #include "base/hash.h"
@@ -108,6 +109,13 @@ constexpr SuiteKey<Suite> kSuiteKeys[] = {
     {"seconds", [](Suite& s, std::string_view t) { return take_number<&Suite::seconds, Suite, double>(s, t, 1, kMostSeconds); }},
     {"eval_every", [](Suite& s, std::string_view t) { return take_number<&Suite::eval_every, Suite, std::uint64_t>(s, t, 0, kMostSteps); }},
     {"keep_checkpoints", [](Suite& s, std::string_view t) -> Result<void> { GS_TRY(s.keep_checkpoints, yes_or_no(t)); return {}; }},
+    {"exports", [](Suite& s, std::string_view t) -> Result<void> {
+        s.exports = list_of(t);
+        for (const std::string& format : s.exports)
+            if (std::ranges::count(kExportFormats, format) == 0 || std::ranges::count(s.exports, format) > 1)
+                return bad(fmt::format("exports must be {}, each once", fmt::join(kExportFormats, ", ")));
+        return {};
+    }},
     {"seeds", [](Suite& s, std::string_view t) -> Result<void> {
         s.seeds.clear();
         for (const std::string& word : list_of(t)) {

@@ -52,9 +52,10 @@ struct Suite {
     std::vector<std::uint64_t> seeds{1, 2, 3};
     std::vector<std::string> backends{"cpu"};
     std::uint64_t steps = 7000;
-    double seconds = 0;             ///< time limit of a run; 0: by its steps only
-    std::uint64_t eval_every = 0;   ///< 0: at the end only
-    bool keep_checkpoints = false;  ///< of runs that are recorded
+    double seconds = 0;                ///< time limit of a run; 0: by its steps only
+    std::uint64_t eval_every = 0;      ///< 0: at the end only
+    bool keep_checkpoints = false;     ///< of runs that are recorded
+    std::vector<std::string> exports;  ///< formats to measure every scene in: kExportFormats
     std::vector<Gate> gates;
 
     std::size_t runs() const {

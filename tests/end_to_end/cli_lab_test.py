@@ -45,6 +45,21 @@ class Lab(Case):
     def lab(self, code, *words, **more):
         return self.told(code, *words, "--database", self.folder / "lab.db", **more)
 
+    def test_exports_are_measured(self):
+        suite = self.suite(SUITE.replace("steps = 40", "steps = 40\nexports = spz, sog").replace("seeds = 1, 2", "seeds = 1"))
+        self.lab(0, "run", suite)
+        rows = {m["metric"]: m for m in self.lab(0, "compare", "plain", "bold", "--json").json["metrics"]}
+        folder = pathlib.Path(self.lab(0, "list", "--json").json["runs"][0]["folder"])
+        for form in ("spz", "sog"):
+            self.assertGreater((folder / f"export.{form}").stat().st_size, 100)
+            self.assertGreater(rows[f"{form} size"]["a"], 100)
+            self.assertLess(abs(rows[f"{form} loss"]["a"]), 3)
+        whole, packed = (self.expect(0, "eval", folder / f, "--json").json["test"]["psnr"] for f in ("point_cloud.ply", "export.spz"))
+        self.assertIn(round(whole - packed, 6), [round(rows["spz loss"][of], 6) for of in "ab"])
+        self.lab(0, "report", "--html", self.folder / "lab.html")
+        self.assertIn("PSNR lost, dB", (self.folder / "lab.html").read_text())
+        self.lab(2, "run", self.suite("exports = ply\n" + SUITE, "other.suite"), says="spz, sog")
+
     def test_runs_once_resumes_and_compares(self):
         suite = self.suite()
         first = self.lab(0, "run", suite, "--label", "one", "--json").json
