@@ -64,15 +64,6 @@ RunArrays arrays_of(const std::shared_ptr<Capture>& capture) {
     }();
 }
 
-/// The same points, each coordinate moved to the next float that way: a run that differs by
-/// rounding and nothing else.
-std::shared_ptr<Capture> nudged(const Capture& capture, float towards) {
-    auto out = std::make_shared<Capture>(capture);
-    for (SparsePoint& point : out->points)
-        for (float* x : {&point.position.x, &point.position.y, &point.position.z})
-            *x = std::nextafter(*x, towards);
-    return out;
-}
 /// Largest difference of two runs' losses over the steps [first, last], where both are known.
 double worst_loss(const std::vector<double>& a, const std::vector<double>& b, std::size_t first,
                   std::size_t last) {
@@ -97,7 +88,8 @@ TEST_F(CudaTrainingRun, FollowsTheCpu) {
     // each show the order of magnitude.
     double drift = 0, strangers = 0;
     for (const float towards : {1e9f, -1e9f, 0.0f}) {
-        const auto other = trainer_on(make_cpu_training(), nudged(*capture, towards), settings);
+        const auto other =
+            trainer_on(make_cpu_training(), test::nudged(*capture, towards), settings);
         drift = std::max(drift, worst_loss(expected, losses_of(*other, 22), 8, 22));
         strangers =
             std::max(strangers, test::share_without_twin(cpu->model(), other->model(), 0.02));

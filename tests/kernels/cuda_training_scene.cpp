@@ -17,6 +17,14 @@ std::shared_ptr<Capture> small_capture(int width, int height, std::size_t points
     return capture;
 }
 
+std::shared_ptr<Capture> nudged(const Capture& capture, float towards) {
+    auto out = std::make_shared<Capture>(capture);
+    for (SparsePoint& point : out->points)
+        for (float* x : {&point.position.x, &point.position.y, &point.position.z})
+            *x = std::nextafter(*x, towards);
+    return out;
+}
+
 TrainingSettings busy_settings() {
     TrainingSettings s;
     s.steps = 30;

@@ -14,6 +14,9 @@ namespace gs::test {
 /// A ball of `points` points seen from a ring of six cameras; photos are a smooth pattern that
 /// moves with the view.
 std::shared_ptr<Capture> small_capture(int width = 40, int height = 36, std::size_t points = 200);
+/// The same points, each coordinate moved to the next float that way: a run that differs by
+/// rounding and nothing else.
+std::shared_ptr<Capture> nudged(const Capture& capture, float towards);
 /// A run of 30 steps with rounds of density control and an opacity reset.
 TrainingSettings busy_settings();
 std::unique_ptr<TrainingBackend> cuda_training();
