@@ -324,6 +324,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     frame->request = request.serial;
     frame->step = shown.scene.steps_done();
     frame->mode = request.settings.mode;
+    frame->exact = along_rays(request.settings, frame->camera);
     if (frame->mode != ViewMode::photo) {  // a photo is whole
         frame->clip = request.settings.clip;
         frame->cut_before = request.settings.near_plane;
@@ -342,8 +343,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     // and so does a picture that will be written to a file.
     const std::optional<AppliedLook> look = shown_look(shown.scene, request.settings);
     const bool only_looked_at = !exact_size && photo.empty() && !both && !look &&
-                                request.settings.mode == ViewMode::color &&
-                                !along_rays(request.settings, frame->camera) &&
+                                request.settings.mode == ViewMode::color && !frame->exact &&
                                 request.settings.style == DrawStyle::splats;
     if (only_looked_at) {
         RenderOptions looked_at = options;
@@ -371,7 +371,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     }
     frame_cost_ = {result_.counters, frame->camera.width, frame->camera.height, options.sh_degree};
     // Stage times are of two pictures then, these counts of one; rays have no stages.
-    if (both || along_rays(request.settings, frame->camera)) frame_cost_ = {};
+    if (both || frame->exact) frame_cost_ = {};
     frame->photo = photo;
     return frame;
 }

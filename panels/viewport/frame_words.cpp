@@ -55,6 +55,7 @@ std::vector<std::string> facts_of(const ViewFrame& frame) {
     std::vector<std::string> words{fmt::format("{} x {}", frame.camera.width, frame.camera.height)};
     if (frame.step > 0) words.push_back("step " + format_count(static_cast<double>(frame.step)));
     if (frame.camera.model != CameraModel::pinhole) words.push_back(text_of(frame.camera.model));
+    if (frame.exact) words.push_back("along rays");
     if (frame.camera.rolling())
         words.push_back(std::string("shutter ") + text_of(frame.camera.shutter));
     if (frame.milliseconds > 0) words.push_back(format_ms(frame.milliseconds));

@@ -187,6 +187,7 @@ struct ViewFrame {
     double map_min = 0, map_max = 0, map_mean = 0, map_p50 = 0, map_p95 = 0;
     std::string unit;     ///< "world units", "Gaussians", "pairs", "|error|"
     std::string note;     ///< what one must know of the map: "gradient of every pixel is 1"
+    bool exact = false;   ///< along_rays()
     bool tinted = false;  ///< Gaussians are hidden, or in other colours than their own
     Colormap colormap = Colormap::viridis;  ///< applied to the map
     bool logarithmic = false;               ///< the same

@@ -1,4 +1,7 @@
 // view.exact: the viewport's pictures along rays, of a run and of a splat file.
+#include <algorithm>
+
+#include "panels/viewport/frame_words.h"
 #include "renderer/rays/ray_rasterizer.h"
 #include "studio_harness.h"
 
@@ -28,6 +31,8 @@ class Exact : public ::testing::Test {
     void expect_exact(const GaussianModel& model) {
         const auto splats = draw(false), exact = draw(true);
         EXPECT_NE(exact->rgba.bytes, splats->rgba.bytes);
+        EXPECT_EQ(std::ranges::count(facts_of(*exact), "along rays"), 1);
+        EXPECT_EQ(std::ranges::count(facts_of(*splats), "along rays"), 0);
         const auto rasterizer = make_ray_rasterizer();
         ModelSource source(model);
         RenderResult result;
