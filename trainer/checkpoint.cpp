@@ -327,48 +327,6 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, const TrainingSett
     return {};
 }
 
-/// The whole file. `capture`: the one it has to belong to; null: any.
-Result<TrainingSnapshot> read_contents(const fs::path& path, const Capture* capture) {
-    GS_TRY(const auto bytes, read_file(path));
-    Reader reader(path.string(), bytes);
-    GS_TRY_VOID(reader.magic());
-    TrainingSnapshot out;
-    GS_TRY(const auto settings, read_settings(reader));
-    out.settings = settings;
-    CaptureNumbers from{};
-    GS_TRY_VOID(reader.numbers(Tag::capture, "capture", from));
-    const CaptureNumbers given = capture ? numbers_of(*capture) : from;
-    if (from.views != given.views || from.fingerprint != given.fingerprint)
-        return fail(
-            ErrorKind::usage, path.string(),
-            "the checkpoint was made with a capture other than " + capture->path,
-            "load the same photos, with the same downscale and test views, and --undistort if "
-            "they were resampled to pinholes");
-    RunNumbers numbers{};
-    GS_TRY_VOID(reader.numbers(Tag::run, "run", numbers));
-    if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");
-    out.extent = numbers.extent;
-    out.drawn = numbers.drawn;
-    GS_TRY_VOID(read_origin(reader, out.arrays.model.origin));
-    if (capture != nullptr && !same_place(capture->origin, out.arrays.model.origin))
-        return fail(
-            ErrorKind::usage, path.string(),
-            fmt::format("the checkpoint's origin is {}, the capture's is {}",
-                        text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
-            "load the capture with the run's own loading options (its run.json)");
-    auto& [poses, intrinsics] = out.cameras;
-    if (settings.refine_poses) GS_TRY_VOID(read_learned(reader, Tag::poses, "poses", poses));
-    if (settings.refine_intrinsics)
-        GS_TRY_VOID(read_learned(reader, Tag::intrinsics, "intrinsics", intrinsics));
-    GS_TRY_VOID(read_arrays(reader, numbers, settings, out.arrays));
-    if (capture != nullptr && settings.appearance != AppearanceMode::none &&
-        !fit_appearance(out.arrays.appearance, *capture))
-        return fail(ErrorKind::usage, path.string(),
-                    "the checkpoint has exposure and colour of other cameras than " + capture->path,
-                    "load the same photos with the same lenses");
-    return out;
-}
-
 void write_adam_tables(Writer& out, const AdamClock& adam) {
     std::vector<double> tables;
     for (const auto& table : adam.pending) tables.insert(tables.end(), table.begin(), table.end());
@@ -418,6 +376,52 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
 
 }  // namespace
 
+Result<TrainingSnapshot> read_checkpoint(const fs::path& path, const Capture* capture) {
+    GS_TRY(const auto bytes, read_file(path));
+    Reader reader(path.string(), bytes);
+    GS_TRY_VOID(reader.magic());
+    TrainingSnapshot out;
+    GS_TRY(const auto settings, read_settings(reader));
+    out.settings = settings;
+    CaptureNumbers from{};
+    GS_TRY_VOID(reader.numbers(Tag::capture, "capture", from));
+    const CaptureNumbers given = capture ? numbers_of(*capture) : from;
+    if (from.views != given.views || from.fingerprint != given.fingerprint)
+        return fail(
+            ErrorKind::usage, path.string(),
+            "the checkpoint was made with a capture other than " + capture->path,
+            "load the same photos, with the same downscale and test views, and --undistort if "
+            "they were resampled to pinholes");
+    RunNumbers numbers{};
+    GS_TRY_VOID(reader.numbers(Tag::run, "run", numbers));
+    if (!plausible(numbers, reader.size())) return reader.broken("run", "has impossible numbers");
+    out.extent = numbers.extent;
+    out.drawn = numbers.drawn;
+    GS_TRY_VOID(read_origin(reader, out.arrays.model.origin));
+    if (capture != nullptr && !same_place(capture->origin, out.arrays.model.origin))
+        return fail(
+            ErrorKind::usage, path.string(),
+            fmt::format("the checkpoint's origin is {}, the capture's is {}",
+                        text_of_origin(out.arrays.model.origin), text_of_origin(capture->origin)),
+            "load the capture with the run's own loading options (its run.json)");
+    auto& [poses, intrinsics] = out.cameras;
+    if (settings.refine_poses) GS_TRY_VOID(read_learned(reader, Tag::poses, "poses", poses));
+    if (settings.refine_intrinsics)
+        GS_TRY_VOID(read_learned(reader, Tag::intrinsics, "intrinsics", intrinsics));
+    GS_TRY_VOID(read_arrays(reader, numbers, settings, out.arrays));
+    if (capture != nullptr && settings.appearance != AppearanceMode::none &&
+        !fit_appearance(out.arrays.appearance, *capture))
+        return fail(ErrorKind::usage, path.string(),
+                    "the checkpoint has exposure and colour of other cameras than " + capture->path,
+                    "load the same photos with the same lenses");
+    return out;
+}
+
+tl::unexpected<Error> other_cameras(const fs::path& checkpoint) {
+    return fail(ErrorKind::malformed, checkpoint.string(),
+                "its corrected cameras do not belong to this capture");
+}
+
 Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     const Span span(Stage::checkpoint, steps_done());
     GS_TRY(auto file, AtomicFile::create(path));
@@ -437,12 +441,10 @@ Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
                                                  std::shared_ptr<const Capture> capture,
                                                  std::unique_ptr<TrainingBackend> backend) {
     const Span span(Stage::checkpoint);
-    GS_TRY(auto contents, read_contents(checkpoint, capture.get()));
+    GS_TRY(auto contents, read_checkpoint(checkpoint, capture.get()));
     auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
     GS_TRY_VOID(state->may_draw());
-    if (!state->restore(std::move(contents)))
-        return fail(ErrorKind::malformed, checkpoint.string(),
-                    "its corrected cameras do not belong to this capture");
+    if (!state->restore(std::move(contents))) return other_cameras(checkpoint);
     return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 
@@ -475,26 +477,6 @@ std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
 std::optional<std::uint64_t> checkpoint_steps(const fs::path& checkpoint) {
     const auto head = read_checkpoint_head(checkpoint);
     return head ? std::optional(head->steps) : std::nullopt;
-}
-
-Result<LearnedLooks> read_checkpoint_looks(const fs::path& checkpoint, const Capture& capture) {
-    const auto head = read_checkpoint_head(checkpoint);
-    if (head && head->settings.appearance == AppearanceMode::none) return LearnedLooks{};
-    GS_TRY(auto contents, read_contents(checkpoint, &capture));
-    return LearnedLooks{contents.settings.appearance, std::move(contents.arrays.appearance)};
-}
-
-Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
-    const Span span(Stage::checkpoint);
-    GS_TRY(auto contents, read_contents(checkpoint, nullptr));
-    CheckpointModel out;
-    LazyAdam(contents.arrays.model, contents.arrays.adam).flush(contents.arrays.model);
-    out.model = std::move(contents.arrays.model);
-    out.steps = contents.steps();
-    out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);
-    out.unscented = contents.settings.projection == ProjectionMethod::ut;
-    filter_model(out.model, std::as_const(contents.arrays.filter).span());
-    return out;
 }
 
 }  // namespace gs

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/expected.h"
 #include "base/file.h"
@@ -22,9 +23,13 @@ struct CheckpointModel {
 };
 /// Errors: unreadable, malformed (with the byte).
 Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint);
-/// What it learned of this capture's photos and cameras; mode none: nothing. Errors: as
-/// Trainer::resume().
-Result<LearnedLooks> read_checkpoint_looks(const fs::path& checkpoint, const Capture& capture);
+/// What a run learned of its photos.
+struct CheckpointViews {
+    LearnedLooks looks;           ///< mode none: nothing
+    std::vector<Camera> cameras;  ///< by view, corrected; empty: the run took them as given
+};
+/// Errors: as Trainer::resume().
+Result<CheckpointViews> read_checkpoint_views(const fs::path& checkpoint, const Capture& capture);
 /// From the file's first sections.
 struct CheckpointHead {
     TrainingSettings settings;

@@ -95,4 +95,10 @@ struct Trainer::State {
     std::uint64_t hash_of_arrays() const;
 };
 
+/// A checkpoint's whole file. `capture`: the one it has to belong to; null: any. Errors: as
+/// Trainer::resume().
+Result<TrainingSnapshot> read_checkpoint(const fs::path& path, const Capture* capture);
+/// (malformed) of a checkpoint whose corrected cameras are not its capture's.
+tl::unexpected<Error> other_cameras(const fs::path& checkpoint);
+
 }  // namespace gs

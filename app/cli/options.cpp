@@ -407,7 +407,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     return known;
 }
 
-Result<std::shared_ptr<const Capture>> load_with_progress(
+Result<std::shared_ptr<Capture>> load_with_progress(
     const CaptureFiles& files, CaptureOptions options,
     const std::function<Result<void>(const CaptureForecast&)>& look) {
     // Where there is none, loading will say why, with the same words.
@@ -432,7 +432,7 @@ Result<std::shared_ptr<const Capture>> load_with_progress(
              capture->format, capture->views.size() - tests, tests, capture->split,
              capture->points.size(),
              capture->skipped.empty() ? "" : fmt::format(", {} skipped", capture->skipped.size()));
-    return std::make_shared<const Capture>(std::move(*capture));
+    return std::make_shared<Capture>(std::move(*capture));
 }
 
 Result<Vec3f> parse_color(const std::string& text) {

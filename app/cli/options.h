@@ -78,7 +78,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
                                   const CommonArguments& common);
 /// Loads with a progress bar, prints the memory forecast before and what was skipped after. Ends
 /// with an error that `look` has about the forecast.
-Result<std::shared_ptr<const Capture>> load_with_progress(
+Result<std::shared_ptr<Capture>> load_with_progress(
     const CaptureFiles& files, CaptureOptions options,
     const std::function<Result<void>(const CaptureForecast&)>& look = {});
 /// "X0,Y0,Z0,X1,Y1,Z1", a smaller and a larger corner. Errors (usage).

@@ -46,6 +46,13 @@ class Training(Case):
         self.assertEqual(len(self.expect(0, "eval", out / "point_cloud.ply", self.capture, "--all", "--json").json["test"]["images"]), 8)
         self.reports(out, made)
 
+    def test_eval_uses_the_cameras_that_the_run_corrected(self):
+        out, made = self.trained("--refine-intrinsics", "--refine-poses", "--pose-from", 2)
+        found, given = (self.expect(0, "eval", scene, self.capture, "--json").json for scene in (out, out / "point_cloud.ply"))
+        self.assertEqual((found["cameras"], given["cameras"]), ("corrected", "given"))
+        self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
+        self.assertNotAlmostEqual(given["test"]["psnr"], made["test"]["psnr"], 3)
+
     def reports(self, out, made):
         """The run as a page: well-formed, with its numbers, and with all it needs inside it."""
         report = self.expect(0, "report", out, "--json").json

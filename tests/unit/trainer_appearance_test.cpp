@@ -368,14 +368,16 @@ TEST(Appearance, ResumesToTheSameBits) {
 
     // Its scores are those of eval, which reads cameras' stages from the file.
     ASSERT_TRUE((*whole)->save_checkpoint(folder / "whole.gsc"));
-    const auto looks = read_checkpoint_looks(folder / "whole.gsc", *capture);
-    ASSERT_TRUE(looks) << looks.error().text();
+    const auto learned = read_checkpoint_views(folder / "whole.gsc", *capture);
+    ASSERT_TRUE(learned) << learned.error().text();
+    EXPECT_TRUE(learned->cameras.empty()) << "they are the capture's";
     const auto rasterizer = make_cpu_rasterizer();
     const auto scored = [&](const LearnedLooks* through) {
         return evaluate_model(m, *capture, {1, 5}, *rasterizer, (*whole)->render_options(),
                               through);
     };
-    const Evaluation mine = (*whole)->evaluate({1, 5}), same = scored(&*looks), plain = scored({});
+    const Evaluation mine = (*whole)->evaluate({1, 5}), same = scored(&learned->looks),
+                     plain = scored({});
     for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_EQ(mine.images[i].psnr, same.images[i].psnr);
         EXPECT_EQ(mine.images[i].psnr_fitted, same.images[i].psnr_fitted);
