@@ -26,12 +26,7 @@ std::shared_ptr<Capture> nudged(const Capture& capture, float towards) {
 }
 
 TrainingSettings busy_settings() {
-    TrainingSettings s;
-    s.steps = 30;
-    s.sh_interval = 8;
-    s.densify_from = 4;
-    s.densify_until = 28;
-    s.densify_every = 7;
+    TrainingSettings s = gs::testing::in_30_steps({}, 7);
     s.densify_gradient = 2e-3;
     s.opacity_reset_every = 16;
     s.max_gaussians = 600;

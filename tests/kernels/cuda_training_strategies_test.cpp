@@ -9,6 +9,7 @@
 
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/unit/small_run.h"
 
 namespace gs {
 namespace {
@@ -29,14 +30,7 @@ constexpr Strategy kStrategies[]{{"mcmc", StrategyKind::mcmc},
 
 /// 30 steps with rounds at 7, 14 and 21, and a limit that they reach.
 TrainingSettings settings_of(const Strategy& of) {
-    TrainingSettings s = defaults_of(of.kind);
-    const TrainingSettings busy = test::busy_settings();
-    s.steps = busy.steps;
-    s.sh_interval = busy.sh_interval;
-    s.densify_from = busy.densify_from;
-    s.densify_until = busy.densify_until;
-    s.densify_every = busy.densify_every;
-    s.noise_until = 26;
+    TrainingSettings s = testing::in_30_steps(defaults_of(of.kind), 7);
     s.max_gaussians = 260;
     s.absgrad = of.absgrad;
     s.long_axis = of.long_axis;

@@ -52,13 +52,19 @@ inline std::shared_ptr<Capture> small_capture(int width = 48, int height = 40,
     return capture;
 }
 
-inline TrainingSettings busy_settings() {
-    TrainingSettings s;
+/// `s` for a run of 30 steps with a round of density control every `every`.
+inline TrainingSettings in_30_steps(TrainingSettings s, int every) {
     s.steps = 30;
     s.sh_interval = 8;
     s.densify_from = 4;
     s.densify_until = 28;
-    s.densify_every = 5;
+    s.densify_every = every;
+    s.noise_until = 26;
+    return s;
+}
+
+inline TrainingSettings busy_settings() {
+    TrainingSettings s = in_30_steps({}, 5);
     s.densify_gradient = 1e-5;
     s.opacity_reset_every = 13;
     s.max_gaussians = 2000;

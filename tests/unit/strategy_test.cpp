@@ -333,14 +333,7 @@ TEST(LongAxis, ChildrenAsStored) {
 }
 
 TrainingSettings settings_of(StrategyKind kind) {
-    TrainingSettings s = defaults_of(kind);
-    const TrainingSettings busy = testing::busy_settings();
-    s.steps = busy.steps;
-    s.sh_interval = busy.sh_interval;
-    s.densify_from = busy.densify_from;
-    s.densify_until = busy.densify_until;
-    s.densify_every = busy.densify_every;
-    s.noise_until = 26;
+    TrainingSettings s = testing::in_30_steps(defaults_of(kind), 5);
     s.max_gaussians = kind == StrategyKind::mcmc ? 340 : 500;
     if (kind == StrategyKind::budget) s.opacity_reset_every = 13;
     return s;
