@@ -215,10 +215,10 @@ std::uint64_t hash_of_cut(const Capture& capture, std::span<const CaptureBlock> 
     return hash_array(std::span<const float>(points), seen);
 }
 
-GaussianModel owned_by(const BlockRegion& own, const GaussianModel& model) {
+GaussianModel chosen(const GaussianModel& model, const std::function<bool(Vec3f mean)>& choose) {
     std::vector<std::uint32_t> rows;
     for (std::size_t row = 0; row < model.count; ++row)
-        if (own.holds(model.mean(row))) rows.push_back(static_cast<std::uint32_t>(row));
+        if (choose(model.mean(row))) rows.push_back(static_cast<std::uint32_t>(row));
     return gathered(model, rows);
 }
 

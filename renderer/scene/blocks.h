@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <limits>
 #include <span>
 #include <vector>
@@ -45,8 +46,8 @@ void keep_points_of_block(const BlockRegion& wide, std::vector<SparsePoint>& poi
 /// The same for the same cameras, points and blocks alone.
 std::uint64_t hash_of_cut(const Capture& capture, std::span<const CaptureBlock> blocks);
 
-/// The Gaussians whose means are in `own`, in their order.
-GaussianModel owned_by(const BlockRegion& own, const GaussianModel& model);
+/// The Gaussians whose means `choose` takes, in their order.
+GaussianModel chosen(const GaussianModel& model, const std::function<bool(Vec3f mean)>& choose);
 /// One model of all of them, in order. All have the same SH degree and origin. Frees each as it is
 /// copied.
 GaussianModel joined(std::vector<GaussianModel> parts);

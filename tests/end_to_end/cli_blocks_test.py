@@ -60,7 +60,7 @@ class Blocks(Case):
     def test_again_it_only_merges(self):
         out = self.copied()
         before = self.files(out)
-        again = self.expect(0, *self.words(out), says="block 2 has all its steps")
+        again = self.expect(0, *self.words(out), says="block-2 has all its steps")
         self.assertNotIn("train ", again.err.replace("train splats", ""))
         after = self.files(out)
         self.assertEqual({k: v for k, v in before.items() if k.suffix != ".json"},
@@ -73,12 +73,18 @@ class Blocks(Case):
         self.assertFalse((first / "point_cloud.ply").exists())
         whole.mkdir()
         shutil.move(first / "block-1", whole)
-        missing = self.expect(2, *self.words(whole, "--block", "merge"), says=["block-2", "is not there", "--block 2"])
+        missing = self.expect(2, *self.words(whole, "--block", 1), says=["block-2", "is not there", "--block 2"])
         self.assertEqual(missing.err.count("is not there"), 1)
-        self.assertFalse((whole / "point_cloud.ply").exists())
         shutil.move(second / "block-2", whole)
+        self.expect(2, *self.words(whole, "--block", "merge"), says=["block-1/seams", "is not there"])
+        self.assertFalse((whole / "point_cloud.ply").exists())
+        for k in (2, 1):
+            self.expect(0, *self.words(whole, "--block", k))
         self.expect(0, *self.words(whole, "--block", "merge"))
         self.assertEqual((whole / "point_cloud.ply").read_bytes(), (self.two / "point_cloud.ply").read_bytes())
+        self.assertEqual(list(whole.rglob("seams_start.ply")), [])
+        self.expect(0, *self.words(whole, "--block", "merge", "--seam-steps", 0))
+        self.assertNotEqual((whole / "point_cloud.ply").read_bytes(), (self.two / "point_cloud.ply").read_bytes())
 
     def test_interrupted_it_resumes_at_the_block_where_it_stopped(self):
         out = self.folder / "out"
@@ -93,9 +99,9 @@ class Blocks(Case):
         self.assertEqual(process.returncode, 1, err.decode())
         self.assertIn("the same command resumes it", text.decode())
         self.assertFalse((out / "point_cloud.ply").exists())
-        self.expect(2, *self.words(out, "--block", "merge", steps=steps), says=["block-2", f"of {steps} steps"])
+        self.expect(2, *self.words(out, "--block", "merge", steps=steps), says="is not there")
         first = (out / "block-1" / "checkpoint.gsc").read_bytes()
-        self.expect(0, *self.words(out, steps=steps), says=["block 1 has all its steps", "resuming from step"])
+        self.expect(0, *self.words(out, steps=steps), says=["block-1 has all its steps", "resuming from step"])
         self.assertEqual((out / "block-1" / "checkpoint.gsc").read_bytes(), first)
         straight = self.folder / "straight"
         self.expect(0, *self.words(straight, steps=steps))
@@ -120,7 +126,7 @@ class Blocks(Case):
 
     def test_damaged_and_foreign_block_folders(self):
         out = self.copied()
-        checkpoint = out / "block-2" / "checkpoint.gsc"
+        checkpoint = out / "block-2" / "seams" / "checkpoint.gsc"
         whole = checkpoint.read_bytes()
         merged = (out / "point_cloud.ply").read_bytes()
         checkpoint.write_bytes(whole[:len(whole) // 2])  # half copied
@@ -152,7 +158,7 @@ class Blocks(Case):
     def test_refused_by_name(self):
         out = self.folder / "out"
         for flags, says in ((["--appearance", "exposure"], "--appearance"), (["--refine-poses"], "--refine-poses"),
-                            (["--refine-intrinsics"], "--refine-intrinsics"), (["--lidar-weight", 1], "lidar"),
+                            (["--refine-intrinsics"], "--refine-intrinsics"), (["--lidar-weight", 1], "lidar"), (["--filter-3d"], "--filter-3d"),
                             (["--resume", "auto"], "--resume"), (["--from", self.two], "--from"),
                             (["--layout", "inria"], "--layout"), (["--trace", self.folder / "t"], "--trace"),
                             (["--block", 3], "no block"), (["--block", "one"], "no block"), (["--view"], "--view")):

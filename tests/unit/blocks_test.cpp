@@ -173,7 +173,7 @@ TEST(Blocks, MergingKeepsEachGaussianOnce) {
                 static_cast<float>(random_in(9, static_cast<std::uint64_t>(p), i, -10, 10));
     std::vector<GaussianModel> parts;
     for (const CaptureBlock& block : cut(street(), 4)) {
-        parts.push_back(owned_by(block.own, model));
+        parts.push_back(chosen(model, [&](Vec3f mean) { return block.own.holds(mean); }));
         EXPECT_GT(parts.back().count, 0u);
         for (std::size_t i = 0; i < parts.back().count; ++i)
             EXPECT_TRUE(block.own.holds(parts.back().mean(i)));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
@@ -22,15 +23,25 @@
 namespace gs::cli {
 namespace {
 
-/// What a block's run has done.
+constexpr const char* kSeams = "seams";  // folder of the second round, in that of the block
+
+/// A block's run, and what it has done.
 struct BlockRun {
-    std::uint64_t number = 0;  ///< from 1
+    std::uint64_t number;  ///< of the block, from 1
     fs::path folder;
-    const CaptureBlock* block = nullptr;
-    const TrainedBlock* trained = nullptr;
-    std::optional<std::uint64_t> steps;  ///< none: it has not begun
-    std::size_t test_photos = 0;
-    std::size_t gaussians = 0, kept = 0;  ///< once they are merged
+    const CaptureBlock* block;
+    TrainedBlock trained;
+    std::optional<std::uint64_t> steps{};  ///< none: it has not begun
+    std::size_t gaussians = 0, kept = 0;   ///< once they are merged
+};
+/// One run for each block. The second round starts from the first one's Gaussians.
+struct BlockRound {
+    NamedValues given;
+    TrainingSettings settings{};
+    std::vector<BlockRun> runs{};
+    bool finished(const BlockRun& run) const {
+        return run.steps && static_cast<double>(*run.steps) >= settings.steps;
+    }
 };
 
 /// Errors (usage): what parts cannot do, by name.
@@ -55,13 +66,10 @@ Result<void> may_be_cut(const TrainArguments& a, const TrainingSettings& s) {
         return refuse(s.refine_poses ? "--refine-poses" : "--refine-intrinsics",
                       "each block would move the photos it shares: correct them in a run of its "
                       "own, then use gausscope poses");
+    if (s.filter_3d) return refuse("--filter-3d", "its filter depends on all photos: " + whole);
     if (s.lidar_weight > 0 || !a.loading.lidars.empty())
         return refuse("training from a lidar", "sweeps are not cut yet: " + whole);
     return {};
-}
-
-fs::path folder_of_block(const std::string& output, std::uint64_t number) {
-    return fs::path(output) / fmt::format("block-{}", number);
 }
 
 std::optional<std::string> first_difference(const TrainingSettings& there,
@@ -79,12 +87,12 @@ Result<void> look_into(BlockRun& run, const TrainingSettings& settings) {
     if (!there) return {};
     const std::string path = run.folder.string();
     GS_TRY(const RunDescription description, read_run_description(run.folder));
-    if (description.block != run.trained->name)
+    if (description.block != run.trained.name)
         return fail(
             ErrorKind::usage, path,
             fmt::format("is {}, not {}",
                         description.block.empty() ? "a run of a whole capture" : description.block,
-                        run.trained->name),
+                        run.trained.name),
             "another capture, number of blocks, size or choice of photos makes another "
             "cut: use another -o DIR, or --overwrite");
     const auto head = read_checkpoint_head(there->checkpoint);
@@ -98,6 +106,29 @@ Result<void> look_into(BlockRun& run, const TrainingSettings& settings) {
     return {};
 }
 
+/// For Gaussians that only have to fit their neighbours: none are added, and positions start ten
+/// times faster than they end, as in settings_to_continue().
+NamedValues given_for_seams(NamedValues given, const TrainingSettings& settings, double steps) {
+    for (const auto& [name, value] :
+         NamedValues{{"steps", steps},
+                     {"lr_means", std::min(1.0, 10 * settings.lr_means_final)},
+                     {"sh_interval", 1},
+                     {"densify_until", 0},
+                     {"opacity_reset_every", 0},
+                     {"coarse_until", 0}})
+        given.emplace_back(name, value);
+    return given;
+}
+
+/// Its corners, null where it is endless.
+Json json_of(const BlockRegion& region) {
+    Json out = Json::array();
+    for (const Vec3f& p : {region.lo, region.hi})
+        out.push_back({json_number(static_cast<double>(p.x)), json_number(static_cast<double>(p.y)),
+                       json_number(static_cast<double>(p.z))});
+    return out;
+}
+
 class BlocksCommand {
   public:
     BlocksCommand(const TrainArguments& a, const CommonArguments& common)
@@ -105,63 +136,131 @@ class BlocksCommand {
     Result<int> run();
 
   private:
+    Result<void> read_choice();
     Result<void> prepare();
-    bool finished(const BlockRun& run) const {
-        return run.steps && static_cast<double>(*run.steps) >= settings_.steps;
+    Result<void> add_round(NamedValues given, const std::string& name, const fs::path& folder);
+    bool only_merge() const { return a_.block == "merge"; }
+    /// Its runs are to be trained.
+    bool is_chosen(const BlockRun& run) const {
+        return !only_merge() && (only_ == 0 || run.number == only_);
     }
-    Result<int> train(BlockRun& run);
+    Result<int> train(const BlockRound& round, BlockRun& run);
+    Result<bool> train_round(BlockRound& round);
     Result<void> check_merged_folder() const;
-    Result<GaussianModel> kept_of(BlockRun& run, TrainedThrough& trained) const;
+    Result<SplatFile> result_of(const BlockRound& round, const BlockRun& run) const;
+    Result<GaussianModel> with_neighbours(const BlockRun& run);
     Result<void> merge();
+    Result<void> write_merged(const GaussianModel& model, const TrainedThrough& trained);
 
     const TrainArguments& a_;
     const CommonArguments& common_;
-    TrainingSettings settings_;
     BlocksOfCapture parts_;
-    std::vector<BlockRun> runs_;
+    std::vector<BlockRound> rounds_;
     std::uint64_t only_ = 0;  // the block to train; 0: all
     std::string merged_name_;
 };
 
-Result<void> BlocksCommand::prepare() {
-    GS_TRY(const NamedValues given, given_settings(a_.settings, a_.loading.background, common_));
-    GS_TRY(settings_, make_settings(given));
+Result<void> BlocksCommand::read_choice() {
     if (a_.output.empty())
         return fail(ErrorKind::usage, "", "--blocks needs -o DIR",
                     "the blocks are in DIR/block-K, and the same command resumes there");
-    if (const std::string& word = a_.block; !word.empty() && word != "merge") {
-        const auto read = std::from_chars(word.data(), word.data() + word.size(), only_);
-        if (read.ec != std::errc() || read.ptr != word.data() + word.size() || only_ == 0 ||
-            only_ > a_.blocks)
-            return fail(ErrorKind::usage, "", fmt::format("there is no block \"{}\"", word),
-                        fmt::format("--block takes 1 to {}, or merge", a_.blocks));
-    }
-    GS_TRY(parts_, blocks_of_capture(a_, settings_, common_));
-    for (std::uint64_t k = 1; k <= a_.blocks; ++k) {
-        const TrainedBlock& trained = parts_.runs[k - 1];
-        BlockRun& run = runs_.emplace_back();
-        run = {k,  folder_of_block(a_.output, k), &parts_.blocks[k - 1], &trained,
-               {}, trained.test_views.size()};
-        if (a_.overwrite && a_.block != "merge" && (only_ == 0 || only_ == k)) continue;
-        if (only_ == 0 || only_ == k) GS_TRY_VOID(look_into(run, settings_));
-    }
-    const std::string& first = parts_.runs[0].name;
-    merged_name_ = fmt::format("all {} blocks{}", a_.blocks, first.substr(first.rfind(" of ")));
+    const std::string& word = a_.block;
+    if (word.empty() || only_merge()) return {};
+    const auto read = std::from_chars(word.data(), word.data() + word.size(), only_);
+    if (read.ec != std::errc() || read.ptr != word.data() + word.size() || only_ == 0 ||
+        only_ > a_.blocks)
+        return fail(ErrorKind::usage, "", fmt::format("there is no block \"{}\"", word),
+                    fmt::format("--block takes 1 to {}, or merge", a_.blocks));
     return {};
 }
 
-Result<int> BlocksCommand::train(BlockRun& run) {
+Result<void> BlocksCommand::add_round(NamedValues given, const std::string& name,
+                                      const fs::path& folder) {
+    BlockRound& round = rounds_.emplace_back(BlockRound{std::move(given)});
+    GS_TRY(const NamedValues all, given_settings(round.given, a_.loading.background, common_));
+    GS_TRY(round.settings, make_settings(all));
+    for (std::uint64_t k = 1; k <= a_.blocks; ++k) {
+        const fs::path of_block = fs::path(a_.output) / fmt::format("block-{}", k);
+        BlockRun& run =
+            round.runs.emplace_back(BlockRun{k, folder.empty() ? of_block : of_block / folder,
+                                             &parts_.blocks[k - 1], parts_.runs[k - 1]});
+        run.trained.name += name;
+        const bool again = a_.overwrite && is_chosen(run);
+        if (!again && (only_ == 0 || only_ == k)) GS_TRY_VOID(look_into(run, round.settings));
+    }
+    return {};
+}
+
+Result<void> BlocksCommand::prepare() {
+    GS_TRY_VOID(read_choice());
+    GS_TRY(const NamedValues given, given_settings(a_.settings, a_.loading.background, common_));
+    GS_TRY(const TrainingSettings settings, make_settings(given));
+    GS_TRY(parts_, blocks_of_capture(a_, settings, common_));
+    const std::string& first = parts_.runs[0].name;
+    merged_name_ = fmt::format("all {} blocks{}", a_.blocks, first.substr(first.rfind(" of ")));
+    rounds_.reserve(2);
+    GS_TRY_VOID(add_round(a_.settings, "", ""));
+    const double seam_steps =
+        a_.seam_steps ? static_cast<double>(*a_.seam_steps) : std::floor(settings.steps / 10);
+    if (seam_steps > 0)
+        GS_TRY_VOID(
+            add_round(given_for_seams(a_.settings, settings, seam_steps), ", its seams", kSeams));
+    if (only_ == 0) GS_TRY_VOID(check_merged_folder());
+    return {};
+}
+
+/// Its Gaussians. Errors: it is not there, not finished, damaged.
+Result<SplatFile> BlocksCommand::result_of(const BlockRound& round, const BlockRun& run) const {
+    if (!round.finished(run))
+        return fail(ErrorKind::usage, run.folder.string(),
+                    run.steps ? fmt::format("has {} of {} steps", *run.steps, round.settings.steps)
+                              : "is not there",
+                    fmt::format("train it: the same command with --block {}", run.number));
+    return read_any_splats(find_contents((run.folder / "checkpoint.gsc").string()));
+}
+
+/// What the second round of a block starts from: its own Gaussians, its neighbours' in its margin
+/// instead of what it made there itself, and its own view of everything beyond.
+Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
+    std::vector<GaussianModel> parts;
+    const BlockRegion &own = run.block->own, &wide = run.block->wide;
+    for (BlockRun& other : rounds_[0].runs) {
+        GS_TRY_VOID(look_into(other, rounds_[0].settings));
+        GS_TRY(const SplatFile splats, result_of(rounds_[0], other));
+        const bool same = other.number == run.number;
+        parts.push_back(chosen(splats.model, [&](Vec3f mean) {
+            return same ? own.holds(mean) || !wide.holds(mean)
+                        : other.block->own.holds(mean) && wide.holds(mean);
+        }));
+    }
+    return joined(std::move(parts));
+}
+
+Result<int> BlocksCommand::train(const BlockRound& round, BlockRun& run) {
+    const bool seams = &round != &rounds_[0];
     TrainArguments a = a_;
+    a.settings = round.given;
     a.output = run.folder.string();
     a.blocks = 0;
-    a.trained = run.trained;
-    if (run.steps) a.resume = "auto";
+    a.trained = &run.trained;
     CommonArguments common = common_;
     common.json = false;  // of the whole, at the end
-    log_info("block {} of {}: {} of {} photos, {} points", run.number, a_.blocks,
-             run.block->views.size(), parts_.capture.views.size(),
-             format_count(static_cast<double>(run.block->points)));
-    return train_once(a, common);
+    log_info("block {} of {}{}: {} of {} photos", run.number, a_.blocks, seams ? ", its seams" : "",
+             run.block->views.size(), parts_.capture.views.size());
+    const fs::path start = run.folder.parent_path() / "seams_start.ply";
+    std::error_code ignored;
+    if (!seams && !run.steps && a_.overwrite) fs::remove_all(run.folder / kSeams, ignored);
+    if (run.steps) {
+        a.resume = "auto";
+    } else if (seams) {
+        GS_TRY(const GaussianModel model, with_neighbours(run));
+        GS_TRY_VOID(write_splats(start, model));
+        a.from = start.string();
+    }
+    GS_TRY(const int code, train_once(a, common));
+    if (code == kDone) GS_TRY_VOID(look_into(run, round.settings));
+    if (seams && round.finished(run)) fs::remove(start, ignored);
+    return code;
 }
 
 Result<void> BlocksCommand::check_merged_folder() const {
@@ -172,40 +271,35 @@ Result<void> BlocksCommand::check_merged_folder() const {
                 "choose another folder, or --overwrite");
 }
 
-/// Its own Gaussians. Errors: it is not there, not finished, damaged.
-Result<GaussianModel> BlocksCommand::kept_of(BlockRun& run, TrainedThrough& trained) const {
-    if (!finished(run))
-        return fail(ErrorKind::usage, run.folder.string(),
-                    run.steps ? fmt::format("has {} of {} steps", *run.steps, settings_.steps)
-                              : "is not there",
-                    fmt::format("train it: the same command with --block {}", run.number));
-    GS_TRY(const SplatFile splats,
-           read_any_splats(find_contents((run.folder / "checkpoint.gsc").string())));
-    trained.unscented = splats.trained.unscented;
-    trained.widest_angle = std::max(trained.widest_angle, splats.trained.widest_angle);
-    GaussianModel kept = owned_by(run.block->own, splats.model);
-    run.gaussians = splats.model.count;
-    run.kept = kept.count;
-    return kept;
-}
-
 Result<void> BlocksCommand::merge() {
-    GS_TRY_VOID(check_merged_folder());
     std::vector<GaussianModel> kept;
     TrainedThrough trained;
     ProgressLine line("merge");
-    for (BlockRun& run : runs_) {
-        line.update(run.number - 1, runs_.size(), "");
-        GS_TRY(kept.emplace_back(), kept_of(run, trained));
+    BlockRound& last = rounds_.back();
+    for (BlockRun& run : last.runs) {
+        line.update(run.number - 1, last.runs.size(), "");
+        GS_TRY(const SplatFile splats, result_of(last, run));
+        trained.unscented = splats.trained.unscented;
+        trained.widest_angle = std::max(trained.widest_angle, splats.trained.widest_angle);
+        kept.push_back(
+            chosen(splats.model, [&](Vec3f mean) { return run.block->own.holds(mean); }));
+        run.gaussians = splats.model.count;
+        run.kept = kept.back().count;
     }
     line.finish();
-    const GaussianModel model = joined(std::move(kept));
+    return write_merged(joined(std::move(kept)), trained);
+}
+
+Result<void> BlocksCommand::write_merged(const GaussianModel& model,
+                                         const TrainedThrough& trained) {
     // Replaced, not removed: until it is written, the old result stays.
     GS_TRY(RunFolder folder, RunFolder::take(a_.output, {}, 0, true, write_log));
     const fs::path splats = folder.path() / "point_cloud.ply";
     if (const auto there = read_run_description(a_.output); there && there->block != merged_name_)
         folder.clear();
-    GS_TRY_VOID(write_splats(splats, model, {4, trained, {}}));
+    SplatWriteOptions how;
+    how.trained = trained;
+    GS_TRY_VOID(write_splats(splats, model, how));
     RunOrigin origin;
     origin.capture = a_.capture;
     origin.loading = parts_.loading;
@@ -214,17 +308,24 @@ Result<void> BlocksCommand::merge() {
     description.widest_angle = trained.widest_angle;
     GS_TRY_VOID(
         write_text_file(folder.path() / "run.json", json_text(to_json(description), 1) + "\n"));
-    const Table table = table_of<BlockRun>(
-        runs_, {{"block", "block", format_count, &BlockRun::number},
-                {"photos", "photos", format_count, [](auto& r) { return r.block->views.size(); }},
-                {"test_photos", "of them tests", format_count, &BlockRun::test_photos},
-                {"points", "points", format_count, [](auto& r) { return r.block->points; }},
-                {"gaussians", "Gaussians", format_count, &BlockRun::gaussians},
-                {"kept", "kept", format_count, &BlockRun::kept}});
+    using Row = BlockRun;
+    const Table table = table_of<Row>(
+        rounds_.back().runs,
+        {{"block", "block", format_count, &Row::number},
+         {"photos", "photos", format_count, [](auto& r) { return r.block->views.size(); }},
+         {"test_photos", "of them tests", format_count,
+          [](auto& r) { return r.trained.test_views.size(); }},
+         {"points", "points", format_count, [](auto& r) { return r.block->points; }},
+         {"gaussians", "Gaussians", format_count, &Row::gaussians},
+         {"kept", "kept", format_count, &Row::kept}});
+    Json rows = table_json(table);
+    for (std::size_t b = 0; b < rows.size(); ++b) rows[b]["region"] = json_of(parts_.blocks[b].own);
+    const double seam_steps = rounds_.size() == 1 ? 0 : rounds_[1].settings.steps;
     const Json out{{"command", "train"},
                    {"capture", a_.capture},
-                   {"steps", static_cast<std::uint64_t>(settings_.steps)},
-                   {"blocks", table_json(table)},
+                   {"steps", static_cast<std::uint64_t>(rounds_[0].settings.steps)},
+                   {"seam_steps", static_cast<std::uint64_t>(seam_steps)},
+                   {"blocks", std::move(rows)},
                    {"gaussians", model.count},
                    {"files", {{"splats", splats.string()}}}};
     GS_TRY_VOID(write_text_file(folder.path() / "metrics.json", json_text(out, 1) + "\n"));
@@ -235,22 +336,33 @@ Result<void> BlocksCommand::merge() {
     return {};
 }
 
-Result<int> BlocksCommand::run() {
-    GS_TRY_VOID(prepare());
-    if (only_ == 0) GS_TRY_VOID(check_merged_folder());
-    for (BlockRun& run : runs_) {
-        if (a_.block == "merge" || (only_ > 0 && run.number != only_)) continue;
-        if (finished(run)) {
-            log_info("block {} has all its steps", run.number);
+/// False: one is not finished.
+Result<bool> BlocksCommand::train_round(BlockRound& round) {
+    for (BlockRun& run : round.runs) {
+        if (!is_chosen(run)) continue;
+        if (round.finished(run)) {
+            log_info("{} has all its steps", run.folder.string());
             continue;
         }
-        GS_TRY(const int code, train(run));
-        if (code == kDone) GS_TRY_VOID(look_into(run, settings_));
-        if (code != kDone || !finished(run)) {
-            fmt::print("block {} of {} is not finished: the same command resumes it\n", run.number,
-                       a_.blocks);
-            return code == kDone ? kFailed : code;
-        }
+        GS_TRY(const int code, train(round, run));
+        if (code == kDone && round.finished(run)) continue;
+        fmt::print("block {} of {} is not finished: the same command resumes it\n", run.number,
+                   a_.blocks);
+        return false;
+    }
+    return true;
+}
+
+Result<int> BlocksCommand::run() {
+    GS_TRY_VOID(prepare());
+    for (BlockRound& round : rounds_) {
+        const bool began_finished = only_ > 0 && round.finished(round.runs[only_ - 1]);
+        GS_TRY(const bool all, train_round(round));
+        if (!all) return kFailed;
+        if (only_ == 0 || began_finished) continue;
+        fmt::print("next, with all blocks' folders in {}: {}\n", a_.output,
+                   &round == &rounds_.back() ? "--block merge" : "the same command, for its seams");
+        break;
     }
     if (only_ == 0)
         GS_TRY_VOID(merge());

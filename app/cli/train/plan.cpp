@@ -140,14 +140,8 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
     return fit ? kDone : kGate;
 }
 
-Result<int> run(const PlanArguments& a, const CommonArguments& common) {
-    if (a.capture.empty() || !a.resume.empty() || !a.from.empty())
-        return fail(ErrorKind::usage, "", "it plans trainings that begin with a capture's points",
-                    "gausscope plan CAPTURE, with the options of train");
-    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
-    GS_TRY(const TrainingSettings settings, make_settings(given));
-    GS_TRY(const TrainingPlace place, where_it_trains(a, common));
-    if (a.blocks > 0) return plan_blocks(a, settings, place, common);
+Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
+                     const TrainingPlace& place, const CommonArguments& common) {
     GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
     loading.photo_memory = a.photo_memory_mib << 20;
     GS_TRY(const CaptureForecast capture, forecast_capture(find_capture(a.capture), loading));
@@ -200,6 +194,16 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
             "photos, --photo-memory MIB limits them\n");
     if (common.json) print_json(out);
     return fit ? kDone : kGate;
+}
+
+Result<int> run(const PlanArguments& a, const CommonArguments& common) {
+    if (a.capture.empty() || !a.resume.empty() || !a.from.empty())
+        return fail(ErrorKind::usage, "", "it plans trainings that begin with a capture's points",
+                    "gausscope plan CAPTURE, with the options of train");
+    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
+    GS_TRY(const TrainingSettings settings, make_settings(given));
+    GS_TRY(const TrainingPlace place, where_it_trains(a, common));
+    return (a.blocks > 0 ? plan_blocks : plan_run)(a, settings, place, common);
 }
 
 }  // namespace

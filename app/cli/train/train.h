@@ -34,7 +34,8 @@ struct TrainArguments {
     std::string resume;                       ///< a run's folder, a checkpoint, or "auto"
     std::string from;                         ///< splats to train further; empty: none
     bool overwrite = false;
-    std::uint64_t blocks = 0;               ///< 0: the capture is not cut
+    std::uint64_t blocks = 0;                 ///< 0: the capture is not cut
+    std::optional<std::uint64_t> seam_steps;  ///< none: a tenth of all
     std::string block;                      ///< a number from 1, or "merge"; empty: all, then merge
     const TrainedBlock* trained = nullptr;  ///< of `blocks`, for one run of them; null: all of it
     std::string lapse, lapse_views;

@@ -68,6 +68,9 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     add_value(app, "--block K|merge", a.block,
               "with --blocks: train only block K, on this machine; merge: only merge the folders "
               "that are there [all, then merge]");
+    add_value(app, "--seam-steps N", a.seam_steps, whole_from(0, kMostSteps),
+              "with --blocks: train each block N steps more with its neighbours' Gaussians in its "
+              "margin, 0 = none [a tenth of --steps]");
     add_value(app, "--eval-every N", a.eval_every, whole_from(0, kMostSteps),
               "evaluate the test photos every N steps, 0 = at the end only [0; with --view 1000]");
     add_saving(app, a);
