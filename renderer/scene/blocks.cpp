@@ -58,7 +58,7 @@ class Cutter {
              std::vector<CaptureBlock>& out) const {
         if (points.empty()) return false;
         if (count == 1) {
-            out.push_back({region, widened(points, region), 0, {}});
+            out.push_back({region, with_margin(points, region), {}});
             return true;
         }
         const Axis axis = longer(points);
@@ -82,7 +82,7 @@ class Cutter {
                    ? ground_[0]
                    : ground_[1];
     }
-    BlockRegion widened(std::span<const Vec3f> points, BlockRegion region) const {
+    BlockRegion with_margin(std::span<const Vec3f> points, BlockRegion region) const {
         for (const Axis axis : ground_) {
             const Width inner = width_of(points, axis);
             const auto margin = [&](float lo, float hi) {
@@ -162,9 +162,6 @@ Result<std::vector<CaptureBlock>> cut_into_blocks(const Capture& capture, std::s
     });
     for (std::size_t b = 0; b < count; ++b) {
         CaptureBlock& block = out[b];
-        std::vector<SparsePoint> kept = capture.points;
-        keep_points_of_block(block.wide, kept);
-        block.points = kept.size();
         for (std::size_t v = 0; v < sees.size(); ++v)
             if (sees[v][b]) block.views.push_back(v);
         if (std::none_of(block.views.begin(), block.views.end(),
@@ -175,16 +172,29 @@ Result<std::vector<CaptureBlock>> cut_into_blocks(const Capture& capture, std::s
     return out;
 }
 
-void keep_points_of_block(const BlockRegion& wide, std::vector<SparsePoint>& points) {
+BlockRegion widened(const CaptureBlock& block, float times) {
+    BlockRegion out = block.own;
+    for (const Axis axis : kAxes) {
+        if (std::isfinite(out.lo.*axis))
+            out.lo.*axis -= times * (out.lo.*axis - block.wide.lo.*axis);
+        if (std::isfinite(out.hi.*axis))
+            out.hi.*axis += times * (block.wide.hi.*axis - out.hi.*axis);
+    }
+    return out;
+}
+
+void keep_points_of_block(const BlockPoints& block, std::vector<SparsePoint>& points) {
     const auto inside = static_cast<std::size_t>(
         std::count_if(points.begin(), points.end(),
-                      [&](const SparsePoint& p) { return wide.holds(p.position); }));
+                      [&](const SparsePoint& p) { return block.wide.holds(p.position); }));
     if (inside == 0) return;
     const std::size_t outside = points.size() - inside,
-                      step = std::max<std::size_t>(1, (outside + inside - 1) / inside);
+                      wanted = std::max(inside, std::max(block.most, inside) - inside),
+                      step = std::max<std::size_t>(1, (outside + wanted - 1) / wanted);
     std::size_t n = 0;
-    std::erase_if(points,
-                  [&](const SparsePoint& p) { return !wide.holds(p.position) && n++ % step != 0; });
+    std::erase_if(points, [&](const SparsePoint& p) {
+        return !block.wide.holds(p.position) && n++ % step != 0;
+    });
 }
 
 std::uint64_t hash_of_cut(const Capture& capture, std::span<const CaptureBlock> blocks) {

@@ -30,8 +30,15 @@ struct BlockRegion {
 struct CaptureBlock {
     BlockRegion own;                 ///< every place is in that of exactly one block
     BlockRegion wide;                ///< with a margin, which its neighbours train as well
-    std::size_t points = 0;          ///< of the capture that its training starts from
     std::vector<std::size_t> views;  ///< of Capture::views, ascending: those that look through it
+};
+/// With `times` the margin.
+BlockRegion widened(const CaptureBlock& block, float times);
+/// Which of a capture's points a block's training starts from.
+struct BlockPoints {
+    BlockRegion wide;      ///< all that are in it
+    std::size_t most = 0;  ///< and of the others so many that it has this many, or twice as many as
+                           ///< in `wide`
 };
 
 /// Cuts across the longer side of the ground until there are `count` blocks of about as many
@@ -40,9 +47,9 @@ struct CaptureBlock {
 /// anywhere on the way would be seen. Errors (usage): too few points for as many blocks; a block
 /// that no training view sees.
 Result<std::vector<CaptureBlock>> cut_into_blocks(const Capture& capture, std::size_t count);
-/// Keeps the points in `wide`, and of the others as many at most, at even steps: without them
+/// Keeps the block's points. Of those not in `wide` it keeps some at even steps: without them
 /// training would explain far things with near Gaussians.
-void keep_points_of_block(const BlockRegion& wide, std::vector<SparsePoint>& points);
+void keep_points_of_block(const BlockPoints& block, std::vector<SparsePoint>& points);
 /// The same for the same cameras, points and blocks alone.
 std::uint64_t hash_of_cut(const Capture& capture, std::span<const CaptureBlock> blocks);
 

@@ -170,8 +170,8 @@ class Blocks(Case):
         self.assertFalse(out.exists())
 
     def test_plan_says_what_each_block_needs(self):
-        whole = self.expect(0, "plan", self.capture, "--max-gaussians", 2000, "--json").json
-        parts = self.expect(0, "plan", self.capture, "--max-gaussians", 2000, "--blocks", 3, "--json").json
+        whole = self.expect(0, "plan", self.capture, "--max-gaussians", 600, "--json").json
+        parts = self.expect(0, "plan", self.capture, "--max-gaussians", 600, "--blocks", 3, "--json").json
         self.assertEqual([row["block"] for row in parts["blocks"]], [1, 2, 3])
         self.assertTrue(parts["fits"])
         for row in parts["blocks"]:

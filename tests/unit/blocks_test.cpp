@@ -110,21 +110,35 @@ TEST(Blocks, PhotosBelongToWhatTheyLookThrough) {
     for (const CaptureBlock& block : cut(along, 2)) EXPECT_EQ(block.views.front(), 0u);
 }
 
-TEST(Blocks, FarPointsAreThinnedToAsManyAsNearOnes) {
+TEST(Blocks, FarPointsAreThinnedToWhatFits) {
     const Capture capture = street();
+    const auto near = [](const CaptureBlock& block, const std::vector<SparsePoint>& of) {
+        return static_cast<std::size_t>(
+            std::count_if(of.begin(), of.end(),
+                          [&](const SparsePoint& p) { return block.wide.holds(p.position); }));
+    };
     for (const CaptureBlock& block : cut(capture, 4)) {
-        std::vector<SparsePoint> points = capture.points;
-        keep_points_of_block(block.wide, points);
-        EXPECT_EQ(points.size(), block.points);
-        const auto near = [&](const std::vector<SparsePoint>& of) {
-            return std::count_if(of.begin(), of.end(), [&](const SparsePoint& p) {
-                return block.wide.holds(p.position);
-            });
-        };
-        EXPECT_EQ(near(points), near(capture.points));
-        EXPECT_LE(static_cast<std::ptrdiff_t>(points.size()), 2 * near(points) + 1);
-        EXPECT_GT(static_cast<std::ptrdiff_t>(points.size()), near(points));
+        const std::size_t inside = near(block, capture.points);
+        for (const std::size_t most : {std::size_t{0}, inside * 3, kPoints}) {
+            std::vector<SparsePoint> points = capture.points;
+            keep_points_of_block({block.wide, most}, points);
+            EXPECT_EQ(near(block, points), inside);
+            EXPECT_LE(points.size(), std::max(most, 2 * inside) + 1);
+            EXPECT_GT(points.size(), inside);
+            EXPECT_EQ(points.size() == kPoints, most >= kPoints);
+        }
     }
+}
+
+TEST(Blocks, MarginsWiden) {
+    const CaptureBlock second = cut(street(), 4)[1];
+    const BlockRegion none = widened(second, 0), one = widened(second, 1), two = widened(second, 2),
+                      all = widened(second, 1e30f);
+    EXPECT_EQ(none.lo.x, second.own.lo.x);
+    EXPECT_NEAR(one.hi.x, second.wide.hi.x, 1e-5f);
+    EXPECT_NEAR(two.hi.x - second.own.hi.x, 2 * (second.wide.hi.x - second.own.hi.x), 1e-5f);
+    EXPECT_TRUE(all.holds({1e9f, -1e9f, 1e9f}));
+    EXPECT_TRUE(std::isinf(two.lo.y));
 }
 
 TEST(Blocks, TheHashIsOfCamerasPointsAndCut) {

@@ -220,18 +220,34 @@ Result<SplatFile> BlocksCommand::result_of(const BlockRound& round, const BlockR
 }
 
 /// What the second round of a block starts from: its own Gaussians, its neighbours' in its margin
-/// instead of what it made there itself, and its own view of everything beyond.
+/// instead of what it made there itself, and its own view of everything beyond. The margin is as
+/// many times as wide as max_gaussians allows.
 Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
+    constexpr float kTimes[] = {1e30f, 8, 4, 2, 1};
+    const auto takes = [&](const BlockRun& from, float times) {
+        return [&from, &run, reach = widened(*run.block, times)](Vec3f mean) {
+            return from.number == run.number ? from.block->own.holds(mean) || !reach.holds(mean)
+                                             : from.block->own.holds(mean) && reach.holds(mean);
+        };
+    };
+    std::size_t counts[std::size(kTimes)] = {};
+    for (BlockRun& from : rounds_[0].runs) {
+        GS_TRY_VOID(look_into(from, rounds_[0].settings));
+        GS_TRY(const SplatFile splats, result_of(rounds_[0], from));
+        for (std::size_t t = 0; t < std::size(kTimes); ++t) {
+            const auto take = takes(from, kTimes[t]);
+            for (std::size_t row = 0; row < splats.model.count; ++row)
+                counts[t] += take(splats.model.mean(row)) ? 1 : 0;
+        }
+    }
+    std::size_t fit = 0;
+    while (fit + 1 < std::size(kTimes) &&
+           static_cast<double>(counts[fit]) > rounds_[0].settings.max_gaussians)
+        ++fit;
     std::vector<GaussianModel> parts;
-    const BlockRegion &own = run.block->own, &wide = run.block->wide;
-    for (BlockRun& other : rounds_[0].runs) {
-        GS_TRY_VOID(look_into(other, rounds_[0].settings));
-        GS_TRY(const SplatFile splats, result_of(rounds_[0], other));
-        const bool same = other.number == run.number;
-        parts.push_back(chosen(splats.model, [&](Vec3f mean) {
-            return same ? own.holds(mean) || !wide.holds(mean)
-                        : other.block->own.holds(mean) && wide.holds(mean);
-        }));
+    for (const BlockRun& from : rounds_[0].runs) {
+        GS_TRY(const SplatFile splats, result_of(rounds_[0], from));
+        parts.push_back(chosen(splats.model, takes(from, kTimes[fit])));
     }
     return joined(std::move(parts));
 }
@@ -315,7 +331,7 @@ Result<void> BlocksCommand::write_merged(const GaussianModel& model,
          {"photos", "photos", format_count, [](auto& r) { return r.block->views.size(); }},
          {"test_photos", "of them tests", format_count,
           [](auto& r) { return r.trained.test_views.size(); }},
-         {"points", "points", format_count, [](auto& r) { return r.block->points; }},
+         {"points", "points", format_count, [](auto& r) { return r.trained.points; }},
          {"gaussians", "Gaussians", format_count, &Row::gaussians},
          {"kept", "kept", format_count, &Row::kept}});
     Json rows = table_json(table);
@@ -389,8 +405,11 @@ Result<BlocksOfCapture> blocks_of_capture(const TrainArguments& a, const Trainin
         const CaptureBlock& block = out.blocks[b];
         TrainedBlock& run = out.runs.emplace_back();
         run.name = fmt::format("block {} of {} of cut {} (1)", b + 1, a.blocks, cut);
-        run.wide = block.wide;
-        run.points = block.points;
+        // Half of the most Gaussians is left for growing.
+        run.start = {block.wide, static_cast<std::size_t>(settings.max_gaussians / 2)};
+        std::vector<SparsePoint> points = capture.points;
+        keep_points_of_block(run.start, points);
+        run.points = points.size();
         run.origin = capture.origin;
         run.left_out = capture.left_out;
         for (std::size_t v = 0; v < capture.views.size(); ++v)
@@ -409,7 +428,7 @@ Result<int> train_blocks(const TrainArguments& a, const CommonArguments& common)
 void narrow(const TrainedBlock& block, RunOptions& run) {
     CaptureOptions& loading = run.loading;
     run.block = block.name;
-    loading.block = block.wide;
+    loading.block = block.start;
     loading.origin = block.origin;
     loading.left_out = block.left_out;
     loading.test_views = block.test_views;

@@ -15,8 +15,8 @@ namespace gs::cli {
 /// What a run trains of a capture that is cut into blocks.
 struct TrainedBlock {
     std::string name;  ///< RunDescription::block
-    BlockRegion wide;  ///< as in CaptureBlock, as are the points
-    std::size_t points = 0;
+    BlockPoints start;
+    std::size_t points = 0;                         ///< that it starts from
     std::vector<std::string> left_out, test_views;  ///< names of photos
     Vec3d origin;                                   ///< of the whole capture
 };

@@ -61,7 +61,7 @@ struct CaptureOptions {
     int threads = 0;                 ///< for decoding; 0 = all cores
     std::uint64_t seed = 0;          ///< for random points when the capture has none
     std::optional<Vec3d> origin;     ///< Capture::origin: that of a run or of splats; none: chosen
-    std::optional<BlockRegion> block;  ///< a block's `wide`: only its points; none: all
+    std::optional<BlockPoints> block;  ///< only its points; none: all
     Progress progress;
 };
 
