@@ -37,8 +37,7 @@ BlockRegion widened(const CaptureBlock& block, float times);
 /// Which of a capture's points a block's training starts from.
 struct BlockPoints {
     BlockRegion wide;      ///< all that are in it
-    std::size_t most = 0;  ///< and of the others so many that it has this many, or twice as many as
-                           ///< in `wide`
+    std::size_t most = 0;  ///< and others, up to this many together or as many as are in `wide`
 };
 
 /// Cuts across the longer side of the ground until there are `count` blocks of about as many
