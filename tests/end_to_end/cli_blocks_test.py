@@ -159,6 +159,7 @@ class Blocks(Case):
         out = self.folder / "out"
         for flags, says in ((["--appearance", "exposure"], "--appearance"), (["--refine-poses"], "--refine-poses"),
                             (["--refine-intrinsics"], "--refine-intrinsics"), (["--lidar-weight", 1], "lidar"), (["--filter-3d"], "--filter-3d"),
+                            (["--crop", "0,0,0,1,1,1"], "--crop"),
                             (["--resume", "auto"], "--resume"), (["--from", self.two], "--from"),
                             (["--layout", "inria"], "--layout"), (["--trace", self.folder / "t"], "--trace"),
                             (["--block", 3], "no block"), (["--block", "one"], "no block"), (["--view"], "--view")):

@@ -66,6 +66,7 @@ Result<void> may_be_cut(const TrainArguments& a, const TrainingSettings& s) {
         return refuse(s.refine_poses ? "--refine-poses" : "--refine-intrinsics",
                       "each block would move the photos it shares: correct them in a run of its "
                       "own, then use gausscope poses");
+    if (s.crop) return refuse("--crop", "crop the result: gausscope convert --crop");
     if (s.filter_3d) return refuse("--filter-3d", "its filter depends on all photos: " + whole);
     if (s.lidar_weight > 0 || !a.loading.lidars.empty())
         return refuse("training from a lidar", "sweeps are not cut yet: " + whole);
