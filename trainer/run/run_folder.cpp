@@ -225,6 +225,7 @@ Json to_json(const RunDescription& d) {
                {"undistort", l.undistort},
                {"seed", l.seed}}},
              {"splats", d.splats},
+             {"block", d.block},
              {"marks", std::move(marks)},
              {"evaluations", std::move(evaluations)}};
     if (!origin.is_null()) out["loading"]["origin"] = std::move(origin);
@@ -263,6 +264,7 @@ Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_
     const nlohmann::json& parent = member(json, "parent");
     out.parent = text_of(member(parent, "run"));
     out.splats = text_of(member(json, "splats"));
+    out.block = text_of(member(json, "block"));
     out.parent_step = whole_number(member(parent, "step"), ~std::uint64_t{0} >> 1).value_or(0);
     for (const nlohmann::json& mark : member(json, "marks")) {
         const auto step = whole_number(member(mark, "step"), last_step);

@@ -34,6 +34,7 @@ struct RunDescription {
     std::string parent;       ///< the run it was branched from; empty: none
     std::uint64_t parent_step = 0;
     std::string splats;  ///< whose Gaussians it started from; empty: the capture's points
+    std::string block;   ///< of a capture that it trained, as `train --blocks` names it; empty: all
     std::vector<RunMark> marks;
     std::vector<Evaluation> evaluations;
 };

@@ -35,32 +35,10 @@ fs::path plain_path(const fs::path& folder) {
 }
 
 Result<void> write_description(const RunContext& run, const fs::path& path) {
-    std::error_code error;
-    const RunOptions& options = run.options;
-    const Capture& photos = run.trainer->capture();
-    const fs::path capture = fs::absolute(options.capture, error);
-    RunDescription description{error ? options.capture : capture.lexically_normal().string(),
-                               options.loading,
-                               trained_through(*run.trainer).widest_angle,
-                               options.parent,
-                               options.parent_step,
-                               options.splats,
-                               run.record.marks,
-                               run.record.evaluations};
-    CaptureOptions& loading = description.loading;
-    loading.origin = photos.origin;
-    // What was chosen for it stays chosen, whatever is added to the capture later.
-    if (!photos.model.empty() || loading.model == kFirstModel) loading.model = photos.model;
-    if (photos.split_is_listed) {
-        loading.left_out = photos.left_out;
-        loading.test_views.clear();
-        for (const std::size_t i : photos.view_indices(true))
-            loading.test_views.push_back(photos.views[i].name);
-    }
-    if (!loading.masks.empty() && loading.masks != kNoMasks)
-        loading.masks = fs::absolute(loading.masks, error).lexically_normal().string();
-    for (std::string& lidar : loading.lidars)
-        lidar = fs::absolute(lidar, error).lexically_normal().string();
+    RunDescription description = description_of(run.options, run.trainer->capture());
+    description.widest_angle = trained_through(*run.trainer).widest_angle;
+    description.marks = run.record.marks;
+    description.evaluations = run.record.evaluations;
     return write_text_file(path, json_text(to_json(description), 1) + "\n");
 }
 
@@ -79,6 +57,35 @@ WriteFile splats_of(const RunContext& run) {
 }
 
 }  // namespace
+
+RunDescription description_of(const RunOrigin& run, const Capture& photos) {
+    std::error_code error;
+    const fs::path capture = fs::absolute(run.capture, error);
+    RunDescription out{error ? run.capture : capture.lexically_normal().string(),
+                       run.loading,
+                       0,
+                       run.parent,
+                       run.parent_step,
+                       run.splats,
+                       run.block,
+                       {},
+                       {}};
+    CaptureOptions& loading = out.loading;
+    loading.origin = photos.origin;
+    // What was chosen for it stays chosen, whatever is added to the capture later.
+    if (!photos.model.empty() || loading.model == kFirstModel) loading.model = photos.model;
+    if (photos.split_is_listed) {
+        loading.left_out = photos.left_out;
+        loading.test_views.clear();
+        for (const std::size_t i : photos.view_indices(true))
+            loading.test_views.push_back(photos.views[i].name);
+    }
+    if (!loading.masks.empty() && loading.masks != kNoMasks)
+        loading.masks = fs::absolute(loading.masks, error).lexically_normal().string();
+    for (std::string& lidar : loading.lidars)
+        lidar = fs::absolute(lidar, error).lexically_normal().string();
+    return out;
+}
 
 RunKeeper::RunKeeper(RunContext& run) : run_(run), steps_(run) {
     const RunOptions& options = run.options;
@@ -104,6 +111,7 @@ void RunKeeper::recall() {
     run_.options.parent = std::move(before->parent);
     run_.options.parent_step = before->parent_step;
     run_.options.splats = std::move(before->splats);
+    run_.options.block = std::move(before->block);
     record.marks = std::move(before->marks);
     record.evaluations = std::move(before->evaluations);
     if (!record.evaluations.empty()) record.evaluation = record.evaluations.back();

@@ -16,6 +16,10 @@
 namespace gs {
 
 struct RunContext;
+struct RunOrigin;
+
+/// What a run of these photos is made from: run.json before anything happened.
+RunDescription description_of(const RunOrigin& run, const Capture& photos);
 
 class RunKeeper {
   public:

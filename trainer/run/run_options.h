@@ -34,6 +34,7 @@ struct RunOrigin {
     std::string backend;       ///< its name
     std::string resumed_from;  ///< the trainer's checkpoint; empty: none
     std::string splats;        ///< whose Gaussians it started from; empty: the capture's points
+    std::string block;         ///< as in RunDescription
     double load_seconds = 0;   ///< before the first step
     std::string parent;        ///< the run it was branched from; empty: none, or unknown
     std::uint64_t parent_step = 0;

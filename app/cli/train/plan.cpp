@@ -8,8 +8,8 @@
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/train/blocks.h"
 #include "app/cli/train/plan.h"
-#include "app/cli/train/train.h"
 #include "app/cli/train/train_settings.h"
 #include "base/format.h"
 #include "base/log.h"
@@ -86,16 +86,65 @@ Table table_of_plan(const TrainingPlan& plan, bool device) {
          {"most", "at most, " + with(plan.most), format_bytes, &Row::most}});
 }
 
-Result<int> run(const PlanArguments& a, const CommonArguments& common) {
-    if (a.capture.empty() || !a.resume.empty() || !a.from.empty())
-        return fail(ErrorKind::usage, "", "it plans trainings that begin with a capture's points",
-                    "gausscope plan CAPTURE, with the options of train");
-    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
-    GS_TRY(const TrainingSettings settings, make_settings(given));
+struct PlannedBlock {
+    std::uint64_t number;
+    CaptureForecast capture;
+    TrainingPlan plan;
+    std::uint64_t host() const { return plan.at_most(false); }
+    std::uint64_t device() const { return plan.at_most(true); }
+};
+
+/// Each block is a training of its own; that of the most memory has to fit.
+Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings,
+                        const TrainingPlace& place, const CommonArguments& common) {
+    const bool device = !place.gpu.empty();
+    GS_TRY(const BlocksOfCapture parts, blocks_of_capture(a, settings, common));
+    std::vector<PlannedBlock> blocks;
+    bool fit = true;
+    for (const TrainedBlock& trained : parts.runs) {
+        RunOptions run;
+        run.loading = parts.loading;
+        narrow(trained, run);
+        run.loading.photo_memory = a.photo_memory_mib << 20;
+        GS_TRY(CaptureForecast capture, forecast_capture(find_capture(a.capture), run.loading));
+        capture.points = trained.points;
+        blocks.push_back({blocks.size() + 1, capture,
+                          plan_training(capture, settings, device,
+                                        std::max<std::uint64_t>(1, a.run.keep.last))});
+        fit = fit && fits(blocks.back().plan, place.free);
+    }
+    using Row = PlannedBlock;
+    std::vector<ColumnOf<Row>> columns{
+        {"block", "block", format_count, &Row::number},
+        {"photos", "photos", format_count, [](auto& r) { return r.capture.photos; }},
+        {"points", "points", format_count, [](auto& r) { return r.capture.points; }},
+        {"most_gaussians", "Gaussians", format_count, [](auto& r) { return r.plan.most; }},
+        {"host_bytes", "host memory", format_bytes, &Row::host},
+        {"disk_bytes", "disk", format_bytes, [](auto& r) { return r.plan.disk; }}};
+    if (device) columns.push_back({"device_bytes", "GPU memory", format_bytes, &Row::device});
+    const Table table = table_of<Row>(std::move(blocks), std::move(columns));
+    const Json out = {{"command", "plan"},
+                      {"capture", a.capture},
+                      {"gpu", device ? Json(place.gpu) : Json(nullptr)},
+                      {"blocks", table_json(table)},
+                      {"host_free_bytes", place.free.host},
+                      {"device_free_bytes", place.free.device},
+                      {"fits", fit}};
+    fmt::print("{} in {} blocks, on {}; at most:\n\n", a.capture, a.blocks,
+               device ? place.gpu : "the CPU");
+    say_table(table);
+    fmt::print("{}\n", fit ? "\neach fits"
+                           : "\nnot all fit: use smaller --max-gaussians, which "
+                             "counts for each block");
+    if (common.json) print_json(out);
+    return fit ? kDone : kGate;
+}
+
+Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
+                     const TrainingPlace& place, const CommonArguments& common) {
     GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
     loading.photo_memory = a.photo_memory_mib << 20;
     GS_TRY(const CaptureForecast capture, forecast_capture(find_capture(a.capture), loading));
-    GS_TRY(const TrainingPlace place, where_it_trains(a, common));
     const bool device = !place.gpu.empty();
     const TrainingPlan plan =
         plan_training(capture, settings, device, std::max<std::uint64_t>(1, a.run.keep.last));
@@ -147,6 +196,16 @@ Result<int> run(const PlanArguments& a, const CommonArguments& common) {
     return fit ? kDone : kGate;
 }
 
+Result<int> run(const PlanArguments& a, const CommonArguments& common) {
+    if (a.capture.empty() || !a.resume.empty() || !a.from.empty())
+        return fail(ErrorKind::usage, "", "it plans trainings that begin with a capture's points",
+                    "gausscope plan CAPTURE, with the options of train");
+    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
+    GS_TRY(const TrainingSettings settings, make_settings(given));
+    GS_TRY(const TrainingPlace place, where_it_trains(a, common));
+    return (a.blocks > 0 ? plan_blocks : plan_run)(a, settings, place, common);
+}
+
 }  // namespace
 
 Result<void> say_plan(const CaptureForecast& capture, const RunOptions& run,
@@ -173,6 +232,7 @@ Subcommand plan_command() {
         "  gausscope plan photos/                                with this machine's free memory\n"
         "  gausscope plan photos/ --gpu rtx4090 --max-gaussians 8e6\n"
         "  gausscope plan photos/ --config fast --memory 8       a GPU with 8 GiB\n"
+        "  gausscope plan photos/ --blocks 4                     each of four blocks\n"
         "Estimates, with the options of `gausscope train`. Ends with 3 where it does not fit.\n",
         add_options, run);
 }

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "app/backend/stage_times.h"
-#include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/files/convert_layout.h"
 #include "app/cli/files/findings.h"
 #include "app/cli/progress.h"
 #include "app/cli/subcommand.h"
+#include "app/cli/train/blocks.h"
 #include "app/cli/train/history_entry.h"
 #include "app/cli/train/lab.h"
 #include "app/cli/train/plan.h"
@@ -33,85 +33,6 @@
 #include "trainer/run/run.h"
 
 namespace gs::cli {
-namespace {
-
-/// Checkpoints and the time lapse.
-void add_saving(CLI::App& app, TrainArguments& a) {
-    add_value(app, "--save-every N", a.run.save_every, whole_from(0, kMostSteps),
-              "save a checkpoint every N steps, 0 = at the end only [5000]");
-    add_value(app, "--keep-last N", a.run.keep.last, whole_from(1, 1e6),
-              "keep the N newest checkpoints [1]");
-    add_value(app, "--keep-every N", a.run.keep.every, whole_from(0, kMostSteps),
-              "save and keep a checkpoint every N steps, 0 = none [0]");
-    add_value(app, "--save-at N,...", a.run.keep.at, whole_from(1, kMostSteps),
-              "save and keep checkpoint and splats of these steps "
-              "(point_cloud/iteration_N/point_cloud.ply)")
-        ->delimiter(',');
-    add_value(app, "--layout NAME", a.layout, CLI::IsMember({"inria"}),
-              "also write the results as this trainer does: inria (cameras.json, cfg_args, "
-              "input.ply, point_cloud/iteration_N)");
-    app.add_flag("--keep-best", a.run.keep.best,
-                 "keep the checkpoint with the highest PSNR over the test photos as best.gsc");
-    add_value(app, "--timelapse N|auto", a.lapse,
-              "render the run from fixed cameras every N steps into DIR/timelapse; auto: "
-              "spend 1 % of the time");
-    add_value(app, "--timelapse-views NAME,...", a.lapse_views,
-              "cameras of the time lapse: photos and saved views, comma separated [first test "
-              "photo and all saved views]");
-}
-
-/// What is written about how it trains.
-void add_recording(CLI::App& app, TrainArguments& a) {
-    add_value(app, "--trace FILE", a.trace, "write the timeline as a Perfetto trace");
-    add_value(app, "--history FILE", a.history,
-              "add times and scores to this file, for `gausscope history`; not with --view");
-    add_value(app, "--profile-steps A:B", a.profile_steps,
-              "mark steps A to B for nsys and ncu (--capture-range=cudaProfilerApi)");
-    add_value(app, "--capture-step N,...", a.run.capture_steps, whole_from(1, kMostSteps),
-              "capture these steps into the run's folder, for `gausscope replay`")
-        ->delimiter(',');
-    app.add_flag("--hashes", a.run.hashes,
-                 "write hashes of every step's stages into hashes.txt, for `gausscope diff`");
-    add_value(app, "--until-psnr DB", a.until_psnr, number_from(0, 100),
-              "stop when the held-out photos reach this PSNR, measured every --eval-every "
-              "steps; writes DIR/benchmark.jsonl");
-}
-
-}  // namespace
-
-void add_train_options(CLI::App& app, TrainArguments& a) {
-    app.add_option(
-        "CAPTURE", a.capture,
-        "folder with sparse/0 (COLMAP) or transforms.json; with --resume: the run's own");
-    add_value(app, "-o,--output DIR", a.output,
-              "folder for the results [a new one, runs/NAME-DATE-N; with --resume the run's]");
-    add_value(app, "--resume RUN|FILE|auto", a.resume,
-              "resume a run's folder or a checkpoint; auto: the run in DIR, if there is one");
-    add_value(app, "--from SPLATS", a.from,
-              "train these splats further: a splat file, or a run's folder; settings that "
-              "would undo them fit it (docs/training.md)");
-    app.add_flag("--overwrite", a.overwrite, "replace another run in DIR");
-    add_value(app, "--eval-every N", a.eval_every, whole_from(0, kMostSteps),
-              "evaluate the test photos every N steps, 0 = at the end only [0; with --view 1000]");
-    add_saving(app, a);
-    add_recording(app, a);
-    app.add_flag("--view", a.view, "open the studio on it");
-    add_window(app, a.window);
-    add_given(app, "--photo-memory MIB", a.photo_memory_mib, whole_from(1, 1 << 24),
-              "limit the photos' memory; other photos are reread when needed, with the same result "
-              "[no limit]")
-        ->group("Capture");
-    add_value(app, "--lidar PATH,...", a.loading.lidars,
-              "also learn from these recordings, with poses in the capture's world; needs "
-              "--lidar-weight")
-        ->delimiter(',')
-        ->allow_extra_args(false)
-        ->group("Lidar");
-    add_loading(app, a.loading);
-    add_background(app, a.loading.background, "Capture");
-    add_settings(app, a.settings);
-}
-
 namespace {
 
 constexpr std::uint64_t kDrainSteps = 64;  // how often the collector's batches are taken
@@ -251,6 +172,7 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(given_, given_settings(a_.settings, a_.loading.background, common_));
     GS_TRY(const TrainingSettings settings, make_settings(given_));
     GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
+    if (a_.trained != nullptr) narrow(*a_.trained, run);
     GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
     GS_TRY(const CommonArguments common, on_what_sees_lidar(resumed, a_.loading, common_));
     GS_TRY(backend_, backend_of(common));
@@ -317,8 +239,9 @@ Result<std::unique_ptr<Trainer>> TrainCommand::make_trainer(RunOptions& of) {
         first = std::make_shared<const GaussianModel>(std::move(splats.model));
     }
     GS_TRY(TrainingSettings settings, make_settings(given_));
-    const auto look = [&](const CaptureForecast& forecast) -> Result<void> {
+    const auto look = [&](CaptureForecast forecast) -> Result<void> {
         if (!of.resumed_from.empty() || first) return {};
+        if (a_.trained != nullptr) forecast.points = a_.trained->points;
         return say_plan(forecast, of, settings, backend_.cuda);
     };
     GS_TRY(const auto capture, load_with_progress(find_capture(of.capture), of.loading, look));
@@ -432,6 +355,10 @@ Result<int> TrainCommand::run() {
 
 }  // namespace
 
+Result<int> train_once(const TrainArguments& a, const CommonArguments& common) {
+    return TrainCommand(a, common).run();
+}
+
 Result<ViewArguments> to_view(const TrainArguments& a) {
     ViewArguments view;
     GS_TRY(const fs::path checkpoint, checkpoint_of(a));
@@ -472,8 +399,12 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
         (a.view || !a.resume.empty() || !a.from.empty() || a.eval_every.value_or(0) == 0))
         return fail(ErrorKind::usage, "", "--until-psnr times one run from its photos to a score",
                     "add --eval-every N; none of --view, --resume and --from");
+    if (a.blocks == 0 && !a.block.empty())
+        return fail(ErrorKind::usage, "", "--block without --blocks",
+                    "say into how many blocks the capture is cut: --blocks N");
     const service::OwnService service;  // it runs for long: it can be attached to
-    if (!a.view) return TrainCommand(a, common).run();
+    if (a.blocks > 0) return train_blocks(a, common);
+    if (!a.view) return train_once(a, common);
     GS_TRY(const ViewArguments view, to_view(a));
     return open_studio(view, common);
 }
@@ -489,6 +420,9 @@ Subcommand train_command() {
         "schedule\n"
         "  gausscope train --resume runs/photos-2026-11-22-1     resume where it stopped\n"
         "  gausscope train photos/ -o out/ --view                watch it in the studio\n"
+        "  gausscope train photos/ -o out/ --blocks 4            a scene larger than memory, in "
+        "four "
+        "parts\n"
         "  gausscope train photos/ -o out/ --trace t.pftrace     and see where the time goes in "
         "ui.perfetto.dev\n"
         "Ctrl-C saves a checkpoint and says where. The folder gets point_cloud.ply, "

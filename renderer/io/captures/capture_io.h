@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/progress.h"
 #include "renderer/io/captures/colmap_folders.h"
+#include "renderer/scene/blocks.h"
 #include "renderer/scene/capture.h"
 
 namespace gs {
@@ -60,6 +61,7 @@ struct CaptureOptions {
     int threads = 0;                 ///< for decoding; 0 = all cores
     std::uint64_t seed = 0;          ///< for random points when the capture has none
     std::optional<Vec3d> origin;     ///< Capture::origin: that of a run or of splats; none: chosen
+    std::optional<BlockPoints> block;  ///< only its points; none: all
     Progress progress;
 };
 

@@ -336,6 +336,7 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
     else if (options.photos && !has_colors(source, capture.points))
         color_points_from_photos(capture);
     ensure_points(source, options, capture);
+    if (options.block) keep_points_of_block(*options.block, capture.points);
     GS_TRY_VOID(join_lidars(options, capture));
     return capture;
 }
