@@ -98,7 +98,7 @@ StageWork blend_work(const FrameWork& f) {
     const bool warps = f.cuda && std::isfinite(f.near) && std::isfinite(f.open);
     const double evaluated = warps ? f.near * kWarp : counted(f.evaluated, w),
                  blended = warps ? f.open * kWarp : counted(f.blended, w);
-    const double kept = f.gradients ? (f.cuda ? 1 : 2) : 0;  // bytes of mask per isect
+    const double kept = f.gradients ? (f.cuda ? 1 : 4) : 0;  // bytes of mask per isect
     w.bytes = f.visible * kSplat + f.isects * (kFloat + kept) +
               f.pixels *
                   (kColor + kFloat + (f.depth ? kFloat : 0) + (f.cuda && f.gradients ? kFloat : 0));
@@ -118,7 +118,7 @@ StageWork blend_backward_work(const FrameWork& f) {
     StageWork w;
     const double blended = f.cuda && std::isfinite(f.live_sub_tiles) ? f.live_sub_tiles * kWarp
                                                                      : counted(f.blended, w);
-    w.bytes = f.visible * kSplat + f.isects * (kFloat + (f.cuda ? 1 : 2) + kIsectRow) +
+    w.bytes = f.visible * kSplat + f.isects * (kFloat + (f.cuda ? 1 : 4) + kIsectRow) +
               f.pixels * (2 * kColor + kFloat + (f.depth ? 2 * kFloat : 0));
     w.operations = blended * (f.cuda ? kBackwardCuda : kBackwardCpu);
     w.special = f.cuda ? 2 * blended : 0;

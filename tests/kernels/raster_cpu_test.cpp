@@ -2,8 +2,12 @@
 // for any number of threads.
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
 #include "base/parallel.h"
 #include "renderer/raster/frame_size.h"
+#include "tests/support/compare.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_checks.h"
 #include "tests/support/render_case.h"
@@ -59,6 +63,53 @@ TEST(CpuRaster, SameBitsForAnyNumberOfThreads) {
         EXPECT_EQ(gradients.mean2d, first_gradients.mean2d);
     }
     set_thread_count(0);
+}
+
+/// Draws with `threads`, and back.
+std::pair<Drawn, DrawnGradients> draw_and_back(const GaussianModel& model, const Camera& camera,
+                                               const RenderOptions& options, int threads) {
+    auto v = case_upstream(camera.width, camera.height);
+    if (!options.depth) v.depth.clear();
+    set_thread_count(threads);
+    RasterRun run(make_cpu_rasterizer());
+    Drawn drawn = run.draw(model, camera, options);
+    return {std::move(drawn), run.backward(v)};
+}
+
+// The oracle's comparison above has depth and counters; training has neither.
+TEST(CpuRaster, EveryInstructionSetTrainsAlike) {
+    SceneRecipe recipe;
+    recipe.count = 3000;
+    recipe.scale_hi = 0.12f;
+    const GaussianModel model = random_model(recipe);
+    const Camera camera = random_camera(23, 0, 150, 110);  // rows and columns of cut tiles
+    for (const auto& [depth, absolute] :
+         {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+        RenderOptions options;
+        options.depth = depth;
+        options.absolute = absolute;
+        options.counters = options.median_depth = false;
+        std::optional<std::pair<Drawn, DrawnGradients>> other;  // of another set
+        for (const std::string& set : cpu_instruction_sets()) {
+            SCOPED_TRACE(fmt::format("{}, depth {}, absolute {}", set, depth, absolute));
+            ASSERT_TRUE(choose_cpu_instruction_set(set));
+            auto one = draw_and_back(model, camera, options, 1);
+            const auto three = draw_and_back(model, camera, options, 3);
+            expect_same(three.first, one.first, "three threads");
+            EXPECT_EQ(three.second.parameters.values, one.second.parameters.values);
+            EXPECT_EQ(three.second.mean2d, one.second.mean2d);
+            if (other) {
+                EXPECT_LE(relative_l2(one.first.color, other->first.color), 1e-4);
+                EXPECT_LE(
+                    relative_l2(one.second.parameters.values, other->second.parameters.values),
+                    1e-3);
+                EXPECT_LE(relative_l2(one.second.mean2d, other->second.mean2d), 1e-3);
+            }
+            other = std::move(one);
+        }
+    }
+    set_thread_count(0);
+    EXPECT_TRUE(choose_cpu_instruction_set(""));
 }
 
 TEST(CpuRaster, RefusesFramesThatAreTooLarge) {

@@ -47,6 +47,10 @@ TEST(CostModel, BytesOfTheStagesAsLaidOut) {
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::sort).bytes, 1e6 * 80 + 4e6 * (2 + 2 * 2 * 6));
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend).bytes, 48e6 + 4e6 * 5 + 2e6 * 20);
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend).operations, 14 * 400e6 + 8 * 80e6);
+    FrameWork cpu = f;  // a word of mask for each isect
+    cpu.cuda = false;
+    EXPECT_DOUBLE_EQ(stage_work(cpu, Stage::blend).bytes, 48e6 + 4e6 * 8 + 2e6 * 16);
+    EXPECT_DOUBLE_EQ(stage_work(cpu, Stage::blend_backward).bytes, 48e6 + 4e6 * 56 + 2e6 * 28);
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::loss).bytes, 2e6 * 27);
     EXPECT_DOUBLE_EQ(stage_work(f, Stage::blend_backward).operations, 45 * 80e6);
     // Parameters once in and once out, moments twice: 24 bytes a parameter.

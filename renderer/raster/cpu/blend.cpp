@@ -30,8 +30,8 @@ constexpr int kChunk = 64;
 struct Chunk {
     int count = 0;
     TileSplat splats[kChunk];
-    alignas(64) std::uint32_t reached[kChunk];  ///< bit: square
-    std::uint32_t touched[kChunk];  ///< bit: square in which a pixel was blended or ended
+    alignas(64) std::uint32_t reached[kChunk];         ///< bit: square
+    std::uint32_t touched[kChunk];                     ///< as BlendParams::touched
     std::uint32_t evaluated[kChunk], blended[kChunk];  ///< pairs; counters only
 };
 
@@ -60,31 +60,32 @@ HWY_INLINE void start(TileState& s, const TileRect& rect, float log2_alpha_min) 
 }
 
 /// Brings the splats first .. first + count - 1 of the list into the chunk.
+template <bool kCounters>
 HWY_INLINE void fill(Chunk& chunk, const BlendParams& p, const TileRect& rect, std::uint32_t first,
                      int count) {
     chunk.count = count;
     const std::uint32_t* slots = p.slot_from_isect + first;
     for (int j = 0; j < count; ++j) {
-        if (j + 4 < count) hwy::Prefetch(p.splats + slots[j + 4]);
+        if (j + 4 < count) prefetch_whole(p.splats + slots[j + 4]);
         const Splat& splat = p.splats[slots[j]];
-        chunk.splats[j].set(splat, rect);
-        chunk.reached[j] = squares_reached(splat, rect, p.log2_alpha_min);
-        chunk.touched[j] = chunk.evaluated[j] = chunk.blended[j] = 0;
+        const float x = rect.mean_x(splat), y = rect.mean_y(splat);
+        chunk.splats[j].set(splat, x, y);
+        chunk.reached[j] = squares_reached(splat, x, y, p.log2_alpha_min);
+        chunk.touched[j] = 0;
+        if constexpr (kCounters) chunk.evaluated[j] = chunk.blended[j] = 0;
     }
     // Whole vectors are listed.
     for (int j = count; j < kChunk && j % kTileSize != 0; ++j) chunk.reached[j] = 0;
 }
-/// The splats of the chunk that reach `square`, in their order; returns how many.
-HWY_INLINE int list_square(const Chunk& chunk, int square, std::uint32_t* list) {
+/// Bit j: splat j of the chunk reaches `square`.
+HWY_INLINE std::uint64_t splats_of_square(const Chunk& chunk, int square) {
     const hn::CappedTag<std::uint32_t, kTileSize> d;
     const auto bit = hn::Set(d, 1u << square);
-    int n = 0;
-    for (int j = 0; j < chunk.count; j += static_cast<int>(hn::Lanes(d))) {
-        const auto reached = hn::TestBit(hn::Load(d, chunk.reached + j), bit);
-        n += static_cast<int>(
-            hn::CompressStore(hn::Iota(d, static_cast<std::uint32_t>(j)), reached, d, list + n));
-    }
-    return n;
+    std::uint64_t splats = 0;
+    for (int j = 0; j < chunk.count; j += static_cast<int>(hn::Lanes(d)))
+        splats |= std::uint64_t{mask_bits(d, hn::TestBit(hn::Load(d, chunk.reached + j), bit))}
+                  << j;
+    return splats;
 }
 
 /// The splat behind which a pixel's transmittance first falls below one half gives its median
@@ -97,41 +98,60 @@ HWY_INLINE hn::Vec<D> median_depth(hn::Vec<D> median, hn::Vec<D> t, hn::Vec<D> b
                           median);
 }
 
-/// Blends `count` splats of the chunk into the lanes of one vector of a square's pixels, from
-/// `lane` on. Returns how many were looked at until all these pixels had ended.
+/// One vector of a square's pixels.
 template <Depths kDepths, bool kCounters>
-HWY_INLINE int blend_lanes(TileState& state, int index, int lane, const std::uint32_t* list,
-                           int count, const Rules& rules) {
-    const D d;
-    ForwardSquare& at = state.squares[index];
-    const auto x = hn::Load(d, kCentres.x[index % 4] + lane),
-               y = hn::Load(d, kCentres.y[index / 4] + lane), ended = hn::Set(d, kEnded);
-    auto floor = hn::Load(d, at.floor + lane), t = hn::Load(d, at.t + lane),
-         red = hn::Load(d, at.red + lane), green = hn::Load(d, at.green + lane),
-         blue = hn::Load(d, at.blue + lane);
-    auto depth = hn::Zero(d), median = depth, contributors = depth;
-    if constexpr (kDepths != Depths::none) depth = hn::Load(d, at.depth + lane);
-    if constexpr (kDepths == Depths::with_median) median = hn::Load(d, at.median + lane);
-    if constexpr (kCounters) contributors = hn::Load(d, at.contributors + lane);
-    int looked_at = 0;
-    for (bool done = hn::AllTrue(d, hn::Ge(floor, ended)); looked_at < count && !done;
-         ++looked_at) {
-        const std::uint32_t j = list[looked_at];
-        const TileSplat& splat = state.chunk.splats[j];
-        const auto power = log2_alpha(splat, x, y);
-        auto open = hn::Ge(power, floor);
-        state.chunk.touched[j] |= static_cast<std::uint32_t>(!hn::AllFalse(d, open)) << index;
-        auto w = hn::IfThenElseZero(open, hn::Mul(hn::Min(exp2(power), rules.alpha_max), t));
-        auto behind = hn::Sub(t, w);
+struct Pixels {
+    hn::Vec<D> y, floor, t, red, green, blue, depth, median, contributors;
+    hn::Vec<D> w, behind;  ///< of the splat that is being blended
+
+    HWY_INLINE void load(const ForwardSquare& at, int index, int lane) {
+        const D d;
+        y = hn::Load(d, kCentres.y[index / 4] + lane);
+        floor = hn::Load(d, at.floor + lane);
+        t = hn::Load(d, at.t + lane);
+        red = hn::Load(d, at.red + lane);
+        green = hn::Load(d, at.green + lane);
+        blue = hn::Load(d, at.blue + lane);
+        if constexpr (kDepths != Depths::none) depth = hn::Load(d, at.depth + lane);
+        if constexpr (kDepths == Depths::with_median) median = hn::Load(d, at.median + lane);
+        if constexpr (kCounters) contributors = hn::Load(d, at.contributors + lane);
+    }
+    HWY_INLINE void store(ForwardSquare& at, int lane) const {
+        const D d;
+        hn::Store(floor, d, at.floor + lane);
+        hn::Store(t, d, at.t + lane);
+        hn::Store(red, d, at.red + lane);
+        hn::Store(green, d, at.green + lane);
+        hn::Store(blue, d, at.blue + lane);
+        if constexpr (kDepths != Depths::none) hn::Store(depth, d, at.depth + lane);
+        if constexpr (kDepths == Depths::with_median) hn::Store(median, d, at.median + lane);
+        if constexpr (kCounters) hn::Store(contributors, d, at.contributors + lane);
+    }
+    HWY_INLINE bool ended() const {
+        const D d;
+        return hn::AllTrue(d, hn::Ge(floor, hn::Set(d, kEnded)));
+    }
+    /// Finds w and behind; whether the splat blends or ends a pixel.
+    HWY_INLINE bool meet(const TileSplat& splat, hn::Vec<D> x, const Rules& rules) {
+        const D d;
+        hn::Mask<D> open;
+        const auto alpha = alpha_at(splat, x, y, floor, rules, open);
+        w = hn::Mul(alpha, t);
+        behind = hn::NegMulAdd(alpha, t, t);
+        return !hn::AllFalse(d, open);
+    }
+    /// Ends the pixels that the splat would leave too dark; it does not blend there.
+    HWY_INLINE void end(const Rules& rules) {
+        const D d;
         // No pixel stands there before it ends: only open ones can.
         const auto ends = hn::Le(behind, rules.transmittance_min);
-        if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
-            open = hn::AndNot(ends, open);
-            w = hn::IfThenElseZero(open, w);
-            behind = hn::IfThenElse(ends, t, behind);
-            floor = hn::IfThenElse(ends, ended, floor);
-            done = hn::AllTrue(d, hn::Ge(floor, ended));
-        }
+        w = hn::IfThenZeroElse(ends, w);
+        behind = hn::IfThenElse(ends, t, behind);
+        floor = hn::IfThenElse(ends, hn::Set(d, kEnded), floor);
+    }
+    /// Adds what w says; how many pixels were blended, where counters are.
+    HWY_INLINE std::uint32_t add(const TileSplat& splat) {
+        const D d;
         if constexpr (kDepths == Depths::with_median)
             median = median_depth(median, t, behind, splat.depth);
         t = behind;
@@ -140,21 +160,56 @@ HWY_INLINE int blend_lanes(TileState& state, int index, int lane, const std::uin
         blue = hn::MulAdd(w, hn::Set(d, splat.blue), blue);
         if constexpr (kDepths != Depths::none)
             depth = hn::MulAdd(w, hn::Set(d, splat.depth), depth);
-        if constexpr (kCounters) {
-            state.chunk.blended[j] += static_cast<std::uint32_t>(hn::CountTrue(d, open));
-            contributors =
-                hn::Add(contributors, hn::IfThenElseZero(hn::Gt(w, hn::Zero(d)), hn::Set(d, 1.0f)));
-        }
+        if constexpr (!kCounters) return 0;
+        const auto blended = hn::Gt(w, hn::Zero(d));
+        contributors = hn::Add(contributors, hn::IfThenElseZero(blended, hn::Set(d, 1.0f)));
+        return static_cast<std::uint32_t>(hn::CountTrue(d, blended));
     }
-    hn::Store(floor, d, at.floor + lane);
-    hn::Store(t, d, at.t + lane);
-    hn::Store(red, d, at.red + lane);
-    hn::Store(green, d, at.green + lane);
-    hn::Store(blue, d, at.blue + lane);
-    if constexpr (kDepths != Depths::none) hn::Store(depth, d, at.depth + lane);
-    if constexpr (kDepths == Depths::with_median) hn::Store(median, d, at.median + lane);
-    if constexpr (kCounters) hn::Store(contributors, d, at.contributors + lane);
-    return looked_at;
+};
+
+/// Vectors of a square that are blended together, so that a splat is read once for both. They
+/// differ in their rows alone.
+constexpr int kTogether = kLanes >= kSquareSide && kLanes < kSquarePixels ? 2 : 1;
+
+/// Blends `splats` of the chunk (bits) into kTogether vectors of a square's pixels, from `lane` on.
+/// Returns those that were not looked at because all these pixels had ended.
+template <Depths kDepths, bool kCounters>
+HWY_INLINE std::uint64_t blend_lanes(TileState& state, int index, int lane, std::uint64_t splats,
+                                     const Rules& rules) {
+    const D d;
+    ForwardSquare& at = state.squares[index];
+    const auto x = hn::Load(d, kCentres.x[index % 4] + lane);
+    Pixels<kDepths, kCounters> a, b;
+    a.load(at, index, lane);
+    if constexpr (kTogether == 2) b.load(at, index, lane + kLanes);
+    const auto ended = [&] { return a.ended() && (kTogether == 1 || b.ended()); };
+    if (ended()) return splats;
+    std::uint64_t left = 0;
+    for (; splats != 0; splats &= splats - 1) {
+        const auto j = hwy::Num0BitsBelowLS1Bit_Nonzero64(splats);
+        const TileSplat& splat = state.chunk.splats[j];
+        std::uint32_t touched = halves_if(a.meet(splat, x, rules), index, lane);
+        auto least = a.behind;
+        if constexpr (kTogether == 2) {
+            touched |= halves_if(b.meet(splat, x, rules), index, lane + kLanes);
+            least = hn::Min(least, b.behind);
+        }
+        state.chunk.touched[j] |= touched;
+        if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Le(least, rules.transmittance_min)))) {
+            a.end(rules);
+            if constexpr (kTogether == 2) b.end(rules);
+            if (ended()) {  // no more behind this one
+                left = splats & (splats - 1);
+                splats ^= left;
+            }
+        }
+        std::uint32_t blended = a.add(splat);
+        if constexpr (kTogether == 2) blended += b.add(splat);
+        if constexpr (kCounters) state.chunk.blended[j] += blended;
+    }
+    a.store(at, lane);
+    if constexpr (kTogether == 2) b.store(at, lane + kLanes);
+    return left;
 }
 
 HWY_INLINE bool square_alive(const ForwardSquare& square) {
@@ -169,20 +224,21 @@ HWY_INLINE bool square_alive(const ForwardSquare& square) {
 template <Depths kDepths, bool kCounters>
 HWY_INLINE void blend_square(TileState& s, int index, std::uint32_t first, const TileRect& rect,
                              const Rules& rules) {
-    // A compressed vector is stored whole.
-    alignas(64) std::uint32_t list[kChunk + kTileSize];
-    const int count = list_square(s.chunk, index, list);
-    int looked_at = 0;
-    for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(D())))
-        looked_at = std::max(looked_at,
-                             blend_lanes<kDepths, kCounters>(s, index, lane, list, count, rules));
+    const std::uint64_t splats = splats_of_square(s.chunk, index);
+    std::uint64_t left = splats;
+    for (int lane = 0; lane < kSquarePixels; lane += kTogether * kLanes)
+        left &= blend_lanes<kDepths, kCounters>(s, index, lane, splats, rules);
+    const std::uint64_t looked_at = splats & ~left;
     const auto pixels = static_cast<std::uint32_t>(square_pixels(index, rect.columns, rect.rows));
-    s.evaluated += static_cast<std::uint64_t>(looked_at) * pixels;
+    s.evaluated += hwy::PopCount(looked_at) * pixels;
     if constexpr (kCounters)
-        for (int i = 0; i < looked_at; ++i) s.chunk.evaluated[list[i]] += pixels;
+        for (std::uint64_t bits = looked_at; bits != 0; bits &= bits - 1)
+            s.chunk.evaluated[hwy::Num0BitsBelowLS1Bit_Nonzero64(bits)] += pixels;
     if (looked_at == 0 || square_alive(s.squares[index])) return;
     s.alive &= ~(1u << index);
-    s.list_end = std::max(s.list_end, first + list[looked_at - 1] + 1);
+    s.list_end = std::max(
+        s.list_end,
+        first + 64 - static_cast<std::uint32_t>(hwy::Num0BitsAboveMS1Bit_Nonzero64(looked_at)));
 }
 
 template <Depths kDepths, bool kCounters>
@@ -230,15 +286,14 @@ void blend(const BlendParams& params, std::uint32_t tile) {
     const std::uint32_t begin = params.tile_begin[tile], end = params.tile_begin[tile + 1];
     for (std::uint32_t k = begin; k < end && s.alive != 0; k += kChunk) {
         const int count = static_cast<int>(std::min<std::uint32_t>(kChunk, end - k));
-        fill(s.chunk, params, rect, k, count);
+        fill<kCounters>(s.chunk, params, rect, k, count);
         for (std::uint32_t squares = s.alive; squares != 0; squares &= squares - 1)
             blend_square<kDepths, kCounters>(
                 s, static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares)), k - begin, rect,
                 rules);
         if (params.touched != nullptr)
             for (int j = 0; j < count; ++j)
-                params.touched[k + static_cast<std::uint32_t>(j)] =
-                    static_cast<std::uint16_t>(s.chunk.touched[j]);
+                params.touched[k + static_cast<std::uint32_t>(j)] = s.chunk.touched[j];
         if constexpr (kCounters) {
             for (int j = 0; j < count; ++j) s.blended += s.chunk.blended[j];
             if (params.slot_evaluated != nullptr)

@@ -1,8 +1,8 @@
 // Blend backward: replays each tile front to back over exactly the squares that forward changed,
 // and sums each splat's gradient over the tile's pixels. With T the transmittance before a splat
-// and R what all splats behind it contribute, d loss / d alpha = T (c . g) - R / (1 - alpha); R
-// starts as the whole pixel and loses each splat's own part. Where it is asked for, what each pixel
-// pulls the splat's mean by is also summed without its sign.
+// and R what it and all splats behind it contribute, d loss / d alpha = (T (c . g) - R) / (1 -
+// alpha); R starts as the whole pixel and loses each splat's own part. Where it is asked for, what
+// each pixel pulls the splat's mean by is also summed without its sign.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "renderer/raster/cpu/blend_backward.cpp"
 #include <hwy/foreach_target.h>
@@ -13,35 +13,41 @@
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {
 
-/// The pixels of a square; its fields lie together so that one address serves all.
-struct BackwardSquare {
-    alignas(64) float floor[kSquarePixels];  ///< least log2 alpha that blends; kEnded once the
-                                             ///< pixel has ended
-    alignas(64) float t[kSquarePixels];      ///< transmittance
-    alignas(64) float rest[kSquarePixels];   ///< R
-    alignas(64) float x[kSquarePixels], y[kSquarePixels];  ///< centres, from the tile's corner
-    alignas(64) float g_red[kSquarePixels], g_green[kSquarePixels], g_blue[kSquarePixels],
-        g_depth[kSquarePixels];
+/// One vector of a square's pixels; its fields lie together so that one address serves all.
+struct BackwardPixels {
+    alignas(4 * kLanes) float floor[kLanes];  ///< least log2 alpha that blends; kEnded once the
+                                              ///< pixel has ended
+    alignas(4 * kLanes) float t[kLanes];      ///< transmittance
+    alignas(4 * kLanes) float rest[kLanes];   ///< R
+    alignas(4 * kLanes) float x[kLanes], y[kLanes];  ///< centres, from the tile's corner
+    alignas(4 * kLanes) float g_red[kLanes], g_green[kLanes], g_blue[kLanes], g_depth[kLanes];
 };
+/// Of a square.
+constexpr int kVectors = kSquarePixels / kLanes;
 
 template <bool kDepth>
-HWY_INLINE void start(BackwardSquare* squares, const TileRect& rect, const BlendBackwardParams& p) {
+HWY_INLINE void start(BackwardPixels* pixels, const TileRect& rect, const BlendBackwardParams& p) {
     const BlendParams& f = p.forward;
     const std::size_t plane =
         static_cast<std::size_t>(f.width) * static_cast<std::size_t>(f.height);
     const bool whole = rect.columns == kTileSize && rect.rows == kTileSize;
     for (int i = 0; i < kSquares; ++i) {
-        BackwardSquare& s = squares[i];
-        if (!whole) s = {};
-        start_floor(s.floor, rect, i, f.log2_alpha_min);
-        std::fill_n(s.t, kSquarePixels, 1.0f);
-        std::copy_n(kCentres.x[i % 4], kSquarePixels, s.x);
-        std::copy_n(kCentres.y[i / 4], kSquarePixels, s.y);
+        alignas(64) float floor[kSquarePixels];
+        start_floor(floor, rect, i, f.log2_alpha_min);
+        for (int v = 0; v < kVectors; ++v) {
+            BackwardPixels& at = pixels[i * kVectors + v];
+            if (!whole) at = {};
+            std::copy_n(floor + v * kLanes, kLanes, at.floor);
+            std::fill_n(at.t, kLanes, 1.0f);
+            std::copy_n(kCentres.x[i % 4] + v * kLanes, kLanes, at.x);
+            std::copy_n(kCentres.y[i / 4] + v * kLanes, kLanes, at.y);
+        }
     }
     for_each_square_row(rect, f, [&](int square, int first, int columns, std::size_t o) {
-        BackwardSquare& s = squares[square];
         for_each_pixels(columns, [&](auto d, std::size_t x) {
-            const std::size_t i = static_cast<std::size_t>(first) + x, from = o + x;
+            const std::size_t pixel = static_cast<std::size_t>(square * kSquarePixels + first) + x,
+                              i = pixel % kLanes, from = o + x;
+            BackwardPixels& s = pixels[pixel / kLanes];
             const auto red = hn::LoadU(d, p.v_color + from),
                        green = hn::LoadU(d, p.v_color + plane + from),
                        blue = hn::LoadU(d, p.v_color + 2 * plane + from);
@@ -74,11 +80,11 @@ struct Sums {
     }
 };
 
-/// Adds what pixels `lane` and on give to the gradients of a Gaussian; `w`: alpha T, `v`: alpha
-/// d loss / d alpha, (dx, dy): from its centre.
-template <bool kDepth, bool kAbsolute>
-HWY_INLINE void add_pixels(const BackwardSquare& at, int lane, const TileSplat& splat, hn::Vec<D> w,
-                           hn::Vec<D> v, hn::Vec<D> dx, hn::Vec<D> dy, Sums& sums) {
+/// Adds what a vector of pixels gives to the gradients of a Gaussian's shape; `v`: alpha d loss / d
+/// alpha, (dx, dy): from its centre.
+template <bool kAbsolute>
+HWY_INLINE void add_shape(const TileSplat& splat, hn::Vec<D> v, hn::Vec<D> dx, hn::Vec<D> dy,
+                          Sums& sums) {
     const D d;
     const auto vx = hn::Mul(v, dx), vy = hn::Mul(v, dy);
     sums.s = hn::Add(sums.s, v);
@@ -87,10 +93,6 @@ HWY_INLINE void add_pixels(const BackwardSquare& at, int lane, const TileSplat& 
     sums.sxx = hn::MulAdd(vx, dx, sums.sxx);
     sums.sxy = hn::MulAdd(vx, dy, sums.sxy);
     sums.syy = hn::MulAdd(vy, dy, sums.syy);
-    sums.red = hn::MulAdd(w, hn::Load(d, at.g_red + lane), sums.red);
-    sums.green = hn::MulAdd(w, hn::Load(d, at.g_green + lane), sums.green);
-    sums.blue = hn::MulAdd(w, hn::Load(d, at.g_blue + lane), sums.blue);
-    if constexpr (kDepth) sums.depth = hn::MulAdd(w, hn::Load(d, at.g_depth + lane), sums.depth);
     if constexpr (kAbsolute) {
         // d log2 alpha / d mean = (2 a dx + b dy, b dx + 2 c dy), of the form as Splat::s, r, w
         // make it.
@@ -102,43 +104,59 @@ HWY_INLINE void add_pixels(const BackwardSquare& at, int lane, const TileSplat& 
         sums.pull_y = hn::Add(sums.pull_y, hn::Abs(hn::Mul(v, slope_y)));
     }
 }
-
-template <bool kDepth, bool kAbsolute>
-HWY_INLINE void replay_square(BackwardSquare& at, Sums& sums, const TileSplat& splat,
-                              hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
+/// Adds to the sum of one channel what weight `w` gives it; returns the pixels' gradients.
+HWY_INLINE hn::Vec<D> add_channel(const float* gradients, hn::Vec<D> w, hn::Vec<D>& sum) {
     const D d;
-    for (int lane = 0; lane < kSquarePixels; lane += static_cast<int>(hn::Lanes(d))) {
-        const auto x = hn::Load(d, at.x + lane), y = hn::Load(d, at.y + lane);
-        // The same arithmetic and decisions as blend_lanes, so the same pixels.
-        const auto power = log2_alpha(splat, x, y), t = hn::Load(d, at.t + lane);
-        const auto open = hn::Ge(power, hn::Load(d, at.floor + lane));
-        const auto raw_alpha = exp2(power);
-        auto w = hn::IfThenElseZero(open, hn::Mul(hn::Min(raw_alpha, rules.alpha_max), t)),
-             behind = hn::Sub(t, w);
-        const auto ends = hn::Le(behind, rules.transmittance_min);
-        if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
-            w = hn::IfThenElseZero(hn::AndNot(ends, open), w);
-            behind = hn::IfThenElse(ends, t, behind);
-            hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor + lane)), d,
-                      at.floor + lane);
-        }
-        hn::Store(behind, d, at.t + lane);
+    const auto g = hn::Load(d, gradients);
+    sum = hn::MulAdd(w, g, sum);
+    return g;
+}
 
-        auto cg = hn::Mul(hn::Load(d, at.g_red + lane), hn::Set(d, splat.red));
-        cg = hn::MulAdd(hn::Load(d, at.g_green + lane), hn::Set(d, splat.green), cg);
-        cg = hn::MulAdd(hn::Load(d, at.g_blue + lane), hn::Set(d, splat.blue), cg);
-        if constexpr (kDepth)
-            cg = hn::MulAdd(hn::Load(d, at.g_depth + lane), hn::Set(d, splat.depth), cg);
-        const auto rest = hn::NegMulAdd(w, cg, hn::Load(d, at.rest + lane));
-        hn::Store(rest, d, at.rest + lane);
+/// Takes the first half of a square from `halves`, as BlendParams::touched, and returns the first
+/// of its vectors; where one vector holds the square, takes both halves.
+HWY_INLINE std::size_t take_half(std::uint32_t& halves) {
+    const std::size_t half = hwy::Num0BitsBelowLS1Bit_Nonzero32(halves);
+    halves &= halves - 1;
+    if constexpr (kVectors == 1) halves &= halves - 1;
+    return half * kVectors / 2;
+}
+HWY_INLINE hn::Vec<D> alpha_of(const BackwardPixels& at, const TileSplat& splat,
+                               const Rules& rules) {
+    const D d;
+    hn::Mask<D> open;
+    return alpha_at(splat, hn::Load(d, at.x), hn::Load(d, at.y), hn::Load(d, at.floor), rules,
+                    open);
+}
 
-        // alpha d loss / d alpha, with alpha T = w and T (1 - alpha) = behind, which is never 0.
-        // The clamp at alpha_max passes no gradient.
-        const auto v = hn::IfThenElseZero(hn::Lt(raw_alpha, rules.alpha_max),
-                                          hn::Mul(w, hn::Sub(cg, hn::Div(rest, behind))));
-        add_pixels<kDepth, kAbsolute>(at, lane, splat, w, v, hn::Sub(x, mean_x), hn::Sub(y, mean_y),
-                                      sums);
+/// Adds what a vector of pixels with these alphas gives, and moves on what it keeps of them.
+template <bool kDepth, bool kAbsolute>
+HWY_INLINE void replay(BackwardPixels& at, hn::Vec<D> alpha, Sums& sums, const TileSplat& splat,
+                       hn::Vec<D> mean_x, hn::Vec<D> mean_y, const Rules& rules) {
+    const D d;
+    const auto t = hn::Load(d, at.t);
+    auto behind = hn::NegMulAdd(alpha, t, t);
+    const auto ends = hn::Le(behind, rules.transmittance_min);
+    if (HWY_UNLIKELY(!hn::AllFalse(d, ends))) {
+        alpha = hn::IfThenZeroElse(ends, alpha);
+        behind = hn::IfThenElse(ends, t, behind);
+        hn::Store(hn::IfThenElse(ends, hn::Set(d, kEnded), hn::Load(d, at.floor)), d, at.floor);
     }
+    hn::Store(behind, d, at.t);
+    const auto w = hn::Mul(alpha, t);
+
+    // Each gradient is used up at once: registers are few.
+    auto cg = hn::Mul(add_channel(at.g_red, w, sums.red), hn::Set(d, splat.red));
+    cg = hn::MulAdd(add_channel(at.g_green, w, sums.green), hn::Set(d, splat.green), cg);
+    cg = hn::MulAdd(add_channel(at.g_blue, w, sums.blue), hn::Set(d, splat.blue), cg);
+    if constexpr (kDepth)
+        cg = hn::MulAdd(add_channel(at.g_depth, w, sums.depth), hn::Set(d, splat.depth), cg);
+    // alpha d loss / d alpha. The clamp at alpha_max passes no gradient.
+    const auto rest = hn::Load(d, at.rest),
+               gain = hn::IfThenElseZero(hn::Lt(alpha, rules.alpha_max), hn::MulSub(cg, t, rest)),
+               v = hn::Mul(gain, hn::Div(alpha, hn::Sub(hn::Set(d, 1.0f), alpha)));
+    hn::Store(hn::NegMulAdd(w, cg, rest), d, at.rest);
+    add_shape<kAbsolute>(splat, v, hn::Sub(hn::Load(d, at.x), mean_x),
+                         hn::Sub(hn::Load(d, at.y), mean_y), sums);
 }
 
 #if HWY_TARGET == HWY_SCALAR
@@ -192,25 +210,47 @@ void blend_backward(const BlendBackwardParams& params, std::uint32_t tile) {
     const BlendParams& f = params.forward;
     const TileRect rect = tile_rect(f, tile);
     const Rules rules(f);
-    BackwardSquare pixels[kSquares];
+    BackwardPixels pixels[kSquares * kVectors];
+    [[maybe_unused]] BackwardPixels* reached[kSquares * kVectors];  // by one splat
+    [[maybe_unused]] alignas(64) float alphas[kSquares * kVectors][kLanes];
     start<kDepth>(pixels, rect, params);
     const std::uint32_t begin = f.tile_begin[tile], end = begin + f.list_end[tile];
     for (std::uint32_t k = begin; k < end; ++k) {
-        if (k + 4 < end) hwy::Prefetch(f.splats + f.slot_from_isect[k + 4]);
-        std::uint32_t squares = f.touched[k];  // where forward blended or ended a pixel
-        if (squares == 0) {
+        if (k + 4 < end) {
+            prefetch_whole(f.splats + f.slot_from_isect[k + 4]);
+            prefetch_whole(params.isect_gradients + f.emission_from_isect[k + 4]);
+        }
+        std::uint32_t halves = f.touched[k];  // where forward blended or ended a pixel
+        if (halves == 0) {
             params.isect_gradients[f.emission_from_isect[k]] = {};
             continue;
         }
         const Splat& from = f.splats[f.slot_from_isect[k]];
+        const float x = rect.mean_x(from), y = rect.mean_y(from);
         TileSplat splat;
-        splat.set(from, rect);
-        const auto mean_x = hn::Set(D(), rect.mean_x(from)),
-                   mean_y = hn::Set(D(), rect.mean_y(from));
+        splat.set(from, x, y);
+        const auto mean_x = hn::Set(D(), x), mean_y = hn::Set(D(), y);
         Sums sums;
-        for (; squares != 0; squares &= squares - 1) {
-            const int square = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
-            replay_square<kDepth, kAbsolute>(pixels[square], sums, splat, mean_x, mean_y, rules);
+        if constexpr (kVectors == 1) {
+            while (halves != 0) {
+                BackwardPixels& at = pixels[take_half(halves)];
+                replay<kDepth, kAbsolute>(at, alpha_of(at, splat, rules), sums, splat, mean_x,
+                                          mean_y, rules);
+            }
+        } else {
+            // In two loops: the chain to alpha and the chain behind it are short enough each that a
+            // processor has several vectors under way, and few registers do for each.
+            int count = 0;
+            while (halves != 0) {
+                BackwardPixels* at = pixels + take_half(halves);
+                for (int i = 0; i < std::max(1, kVectors / 2); ++i, ++count) {
+                    hn::Store(alpha_of(at[i], splat, rules), D(), alphas[count]);
+                    reached[count] = at + i;
+                }
+            }
+            for (int i = 0; i < count; ++i)
+                replay<kDepth, kAbsolute>(*reached[i], hn::Load(D(), alphas[i]), sums, splat,
+                                          mean_x, mean_y, rules);
         }
         reduce<kDepth, kAbsolute>(sums, params.isect_gradients[f.emission_from_isect[k]]);
     }

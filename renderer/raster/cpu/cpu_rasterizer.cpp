@@ -130,8 +130,7 @@ std::uint64_t pairs_at_once(std::uint64_t isects, const RenderOptions& options,
     // slot_from_isect, and with gradients emission_from_isect, touched and isect_gradients.
     const std::uint64_t each =
         sizeof(std::uint32_t) +
-        (options.gradients ? sizeof(std::uint32_t) + sizeof(std::uint16_t) + sizeof(IsectGradient)
-                           : 0);
+        (options.gradients ? 2 * sizeof(std::uint32_t) + sizeof(IsectGradient) : 0);
     const std::uint64_t held = state.slot_from_isect.capacity_bytes() / sizeof(std::uint32_t),
                         most = options.most_pairs == 0 ? kMostIsects
                                                        : std::min(options.most_pairs, kMostIsects),
@@ -222,7 +221,7 @@ void finish_costs(const CpuState& state, RenderResult& result) {
     rows_from_slots(state, state.slot_blended, costs.blended);
 }
 
-/// What blend_tile_backward replayed of a tile: the squares that forward changed.
+/// What blend_tile_backward replayed of a tile: the halves of squares that forward changed.
 void count_backward_pairs(CpuState& state, const BlendParams& p, std::uint32_t tile) {
     const int left = static_cast<int>(tile) % p.tiles_x * kTileSize,
               top = static_cast<int>(tile) / p.tiles_x * kTileSize;
@@ -232,9 +231,9 @@ void count_backward_pairs(CpuState& state, const BlendParams& p, std::uint32_t t
     const std::uint32_t begin = p.tile_begin[tile], end = begin + p.list_end[tile];
     for (std::uint32_t k = begin; k < end; ++k) {
         std::uint32_t pairs = 0;
-        for (std::uint32_t squares = p.touched[k]; squares != 0; squares &= squares - 1)
+        for (std::uint32_t halves = p.touched[k]; halves != 0; halves &= halves - 1)
             pairs +=
-                static_cast<std::uint32_t>(square_pixels(std::countr_zero(squares), columns, rows));
+                static_cast<std::uint32_t>(half_pixels(std::countr_zero(halves), columns, rows));
         sum += pairs;
         __atomic_fetch_add(&state.slot_evaluated[p.slot_from_isect[k]], pairs, __ATOMIC_RELAXED);
     }

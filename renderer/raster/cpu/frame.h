@@ -33,8 +33,14 @@ inline constexpr float kLog2E = 1.4426950408889634f;
 inline constexpr int kSquareSide = 4, kSquarePixels = 16, kSquares = 16;
 /// Pixels of a square that lie inside a tile of `columns` x `rows` pixels.
 inline int square_pixels(int square, int columns, int rows) {
-    const auto within = [](int pixels) { return std::clamp(pixels, 0, kSquareSide); };
-    return within(columns - square % 4 * kSquareSide) * within(rows - square / 4 * kSquareSide);
+    return std::clamp(columns - square % 4 * kSquareSide, 0, kSquareSide) *
+           std::clamp(rows - square / 4 * kSquareSide, 0, kSquareSide);
+}
+/// The same for half squares, 2 s the upper and 2 s + 1 the lower half of square s.
+inline int half_pixels(int half, int columns, int rows) {
+    constexpr int kRows = kSquareSide / 2;
+    return std::clamp(columns - half / 2 % 4 * kSquareSide, 0, kSquareSide) *
+           std::clamp(rows - (half / 8 * 2 + half % 2) * kRows, 0, kRows);
 }
 
 /// A projected Gaussian as blending reads it. log2 alpha = l - (s dx + r dy)^2 - (w dy)^2, d =
@@ -144,8 +150,9 @@ struct BlendParams {
     std::uint64_t* blended_pairs;   ///< [tiles], or null
     std::uint32_t* slot_evaluated;  ///< [slot] added to, or null; only with contributors
     std::uint32_t* slot_blended;    ///< the same
-    /// [isects] bit s: a pixel of square s was blended or ended; or null.
-    std::uint16_t* touched;
+    /// [isects] bits 2 s and 2 s + 1: a pixel of the upper or lower half of square s was blended or
+    /// ended; or null. Where one vector holds a square, both are set.
+    std::uint32_t* touched;
 };
 struct BlendBackwardParams {
     BlendParams forward;
@@ -182,7 +189,7 @@ struct CpuState final : ForwardState {
     Buffer<std::uint32_t> tile_begin, tile_order, list_end;
     Buffer<std::uint32_t> slot_from_isect;
     Buffer<std::uint32_t> emission_from_isect;  ///< with gradients
-    Buffer<std::uint16_t> touched;
+    Buffer<std::uint32_t> touched;
     Buffer<std::uint64_t> blended_pairs;
     Buffer<IsectGradient> isect_gradients;               ///< [emission]
     Buffer<std::uint32_t> slot_evaluated, slot_blended;  ///< [slot], with options.costs

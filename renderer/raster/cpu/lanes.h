@@ -20,12 +20,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// At most 16 floats: a square of a tile. Narrower machines take several steps.
 using D = hn::CappedTag<float, kTileSize>;
 
-/// c[0] f^5 + ... + c[5].
+/// c[0] f^5 + ... + c[5], in pairs (Estrin): blending waits for what comes out, so the way there
+/// is short.
 HWY_INLINE hn::Vec<D> polynomial(hn::Vec<D> f, const float (&c)[6]) {
     const D d;
-    auto p = hn::Set(d, c[0]);
-    for (int i = 1; i < 6; ++i) p = hn::MulAdd(p, f, hn::Set(d, c[i]));
-    return p;
+    const auto pair = [&](int i) { return hn::MulAdd(hn::Set(d, c[i]), f, hn::Set(d, c[i + 1])); };
+    const auto f2 = hn::Mul(f, f);
+    auto p = pair(0);
+    p = hn::MulAdd(p, f2, pair(2));
+    return hn::MulAdd(p, f2, pair(4));
 }
 
 /// 2^x for |x| < 126, relative error 1e-7: an integer into the exponent, a polynomial for the rest

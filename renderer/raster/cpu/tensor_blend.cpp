@@ -161,7 +161,7 @@ ChannelParams channel_params(const BlendInput& in, std::size_t image, const Imag
     p.lists.transmittance_min = p.lists.rules.transmittance_min;
     // Written by the forward pass alone.
     p.lists.list_end = const_cast<std::uint32_t*>(state.list_end.data());
-    p.lists.touched = const_cast<std::uint16_t*>(state.touched.data());
+    p.lists.touched = const_cast<std::uint32_t*>(state.touched.data());
     p.entry_from_slot = lists.entry_from_slot.data();
     p.bodies = lists.bodies.data();
     p.channels = in.channels;

@@ -62,9 +62,10 @@ struct FlatShape {
 
     HWY_INLINE FlatShape(const ChannelParams& p, std::uint32_t slot, const TileRect& rect) {
         const Splat& from = p.lists.splats[slot];
-        splat.set(from, rect);
-        mean = {rect.mean_x(from), rect.mean_y(from)};
-        squares = squares_reached(from, rect, p.lists.log2_alpha_min);
+        const float x = rect.mean_x(from), y = rect.mean_y(from);
+        splat.set(from, x, y);
+        mean = {x, y};
+        squares = squares_reached(from, x, y, p.lists.log2_alpha_min);
     }
     HWY_INLINE Meeting meet(int square, int lane) const {
         const D d;
@@ -239,7 +240,7 @@ HWY_INLINE void blend_shapes(const ChannelParams& p, std::uint32_t tile_index) {
             const int index = static_cast<int>(hwy::Num0BitsBelowLS1Bit_Nonzero32(squares));
             if (add_splat(tile, index, shape, color, rules, alive)) touched |= 1u << index;
         }
-        if (f.touched != nullptr) f.touched[k] = static_cast<std::uint16_t>(touched);
+        if (f.touched != nullptr) f.touched[k] = touched;
     }
     f.list_end[tile_index] = k - begin;
     write_pixels(tile, rect, p);

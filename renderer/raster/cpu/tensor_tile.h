@@ -22,7 +22,8 @@ struct PixelRays {
 };
 
 struct ChannelParams {
-    /// The lists, size and rules; of the pictures and counters only list_end and touched.
+    /// The lists, size and rules; of the pictures and counters only list_end and touched, which has
+    /// a bit for each square here.
     BlendParams lists;
     const std::uint32_t* entry_from_slot;
     std::size_t channels;

@@ -44,6 +44,29 @@ HWY_INLINE std::uint32_t squares_inside(const TileRect& rect) {
     return squares;
 }
 
+/// Fetches an entry of 48 bytes, which may span two cache lines.
+template <class T>
+HWY_INLINE void prefetch_whole(const T* entry) {
+    hwy::Prefetch(entry);
+    hwy::Prefetch(reinterpret_cast<const char*>(entry + 1) - 1);
+}
+
+/// Lanes of a mask as bits.
+template <class DF, class M>
+HWY_INLINE std::uint32_t mask_bits(DF d, M mask) {
+    alignas(8) std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(d, mask, bits);
+    return static_cast<std::uint32_t>(bits[0]) | static_cast<std::uint32_t>(bits[1]) << 8;
+}
+
+/// Pixels of one vector.
+inline constexpr int kLanes = static_cast<int>(hn::MaxLanes(D()));
+/// Bits of BlendParams::touched for the vector of a square's pixels from `lane` on, or none.
+HWY_INLINE std::uint32_t halves_if(bool any, int square, int lane) {
+    constexpr std::uint32_t kHalves = kLanes > kSquarePixels / 2 ? 3 : 1;
+    return any ? kHalves << (2 * square + lane / (kSquarePixels / 2)) : 0u;
+}
+
 /// Pixel centres from the tile's corner, by column and by row of squares.
 struct PixelCentres {
     alignas(64) float x[4][kSquarePixels], y[4][kSquarePixels];
@@ -75,8 +98,8 @@ inline constexpr SquareCorners kCorners = [] {
 struct TileSplat {
     float k1, k2, s, r, w, l, red, green, blue, depth, slope_x, slope_y;
 
-    HWY_INLINE void set(const Splat& from, const TileRect& rect) {
-        const float x = rect.mean_x(from), y = rect.mean_y(from);
+    /// (x, y): its mean from the tile's corner.
+    HWY_INLINE void set(const Splat& from, float x, float y) {
         std::memcpy(this, &from, sizeof(from));
         k1 = -(from.s * x + from.r * y);
         k2 = -(from.w * y);
@@ -85,38 +108,40 @@ struct TileSplat {
 static_assert(sizeof(TileSplat) == sizeof(Splat));
 HWY_INLINE hn::Vec<D> log2_alpha(const TileSplat& splat, hn::Vec<D> x, hn::Vec<D> y) {
     const D d;
-    const auto along = hn::MulAdd(hn::Set(d, splat.s), x,
-                                  hn::MulAdd(hn::Set(d, splat.r), y, hn::Set(d, splat.k1))),
+    // What x alone gives serves several rows.
+    const auto along = hn::MulAdd(hn::Set(d, splat.r), y,
+                                  hn::MulAdd(hn::Set(d, splat.s), x, hn::Set(d, splat.k1))),
                across = hn::MulAdd(hn::Set(d, splat.w), y, hn::Set(d, splat.k2));
-    return hn::NegMulAdd(across, across, hn::NegMulAdd(along, along, hn::Set(d, splat.l)));
+    return hn::NegMulAdd(along, along, hn::NegMulAdd(across, across, hn::Set(d, splat.l)));
 }
 
-/// Bit i: square i holds a point where the splat reaches `log2_alpha_min`. Lanes are squares. Where
-/// the mean lies outside a square, the densest point is on one of the two edges that face it.
-HWY_INLINE std::uint32_t squares_reached(const Splat& splat, const TileRect& rect,
+/// Bit i: square i holds a point where the splat, whose mean is at (mean_x, mean_y) from the tile's
+/// corner, reaches `log2_alpha_min`. Lanes are squares. Where the mean lies outside a square, the
+/// densest point is on one of the two edges that face it.
+HWY_INLINE std::uint32_t squares_reached(const Splat& splat, float mean_x, float mean_y,
                                          float log2_alpha_min) {
     const D d;
     const auto s = hn::Set(d, splat.s), r = hn::Set(d, splat.r), w = hn::Set(d, splat.w),
                zero = hn::Zero(d), side = hn::Set(d, static_cast<float>(kSquareSide - 1)),
-               mean_x = hn::Set(d, rect.mean_x(splat)), mean_y = hn::Set(d, rect.mean_y(splat)),
                // What the form may reach; the slack is far above its rounding.
         most = hn::Set(d, splat.l - log2_alpha_min + 1e-3f);
-    const auto form = [&](hn::Vec<D> x, hn::Vec<D> y) {
-        const auto along = hn::MulAdd(s, x, hn::Mul(r, y)), across = hn::Mul(w, y);
-        return hn::MulAdd(along, along, hn::Mul(across, across));
-    };
     std::uint32_t squares = 0;
-    for (int i = 0; i < kSquares; i += static_cast<int>(hn::Lanes(d))) {
-        const auto x0 = hn::Sub(hn::Load(d, kCorners.x + i), mean_x), x1 = hn::Add(x0, side),
-                   y0 = hn::Sub(hn::Load(d, kCorners.y + i), mean_y), y1 = hn::Add(y0, side);
-        const auto x = hn::Min(hn::Max(x0, zero), x1), y = hn::Min(hn::Max(y0, zero), y1);
-        const auto y_at_x = hn::Min(hn::Max(hn::Mul(hn::Set(d, splat.slope_y), x), y0), y1);
-        const auto x_at_y = hn::Min(hn::Max(hn::Mul(hn::Set(d, splat.slope_x), y), x0), x1);
-        const auto least = hn::Min(form(x, y_at_x), form(x_at_y, y));
-        alignas(8) std::uint8_t bits[8] = {};
-        hn::StoreMaskBits(d, hn::Le(least, most), bits);
-        squares |= (static_cast<std::uint32_t>(bits[0]) | static_cast<std::uint32_t>(bits[1]) << 8)
-                   << i;
+    // Vectors of whole rows of squares have the same columns.
+    for (int column = 0; column < 4; column += kLanes) {
+        const auto x0 = hn::Sub(hn::Load(d, kCorners.x + column), hn::Set(d, mean_x)),
+                   x1 = hn::Add(x0, side), x = hn::Min(hn::Max(x0, zero), x1),
+                   x_along = hn::Mul(s, x), y_of_x = hn::Mul(hn::Set(d, splat.slope_y), x);
+        for (int i = column; i < kSquares; i += std::max(kLanes, 4)) {
+            const auto y0 = hn::Sub(hn::Load(d, kCorners.y + i), hn::Set(d, mean_y)),
+                       y1 = hn::Add(y0, side), y = hn::Min(hn::Max(y0, zero), y1);
+            const auto y_at_x = hn::Min(hn::Max(y_of_x, y0), y1);
+            const auto x_at_y = hn::Min(hn::Max(hn::Mul(hn::Set(d, splat.slope_x), y), x0), x1);
+            const auto along = hn::MulAdd(r, y_at_x, x_along), across = hn::Mul(w, y_at_x),
+                       along_y = hn::MulAdd(s, x_at_y, hn::Mul(r, y)), across_y = hn::Mul(w, y);
+            const auto least = hn::Min(hn::MulAdd(along, along, hn::Mul(across, across)),
+                                       hn::MulAdd(along_y, along_y, hn::Mul(across_y, across_y)));
+            squares |= mask_bits(d, hn::Le(least, most)) << i;
+        }
     }
     return squares;
 }
@@ -130,6 +155,15 @@ struct Rules {
         transmittance_min = hn::Set(d, p.transmittance_min);
     }
 };
+
+/// Alpha at the pixel centres (x, y), 0 where log2 alpha is below `floor`; `open`: where it is not.
+/// Forward and backward decide by this what is blended.
+HWY_INLINE hn::Vec<D> alpha_at(const TileSplat& splat, hn::Vec<D> x, hn::Vec<D> y, hn::Vec<D> floor,
+                               const Rules& rules, hn::Mask<D>& open) {
+    const auto power = log2_alpha(splat, x, y);
+    open = hn::Ge(power, floor);
+    return hn::IfThenElseZero(open, hn::Min(exp2(power), rules.alpha_max));
+}
 
 /// A floor that no log2 alpha reaches: the pixel has ended, or lies outside the picture.
 inline constexpr float kEnded = 1e30f;
@@ -153,9 +187,9 @@ HWY_INLINE void for_each_pixels(int columns, F&& f) {
     for (; x + lanes <= columns; x += lanes) f(d, static_cast<std::size_t>(x));
     for (; x < columns; ++x) f(hn::CappedTag<float, 1>(), static_cast<std::size_t>(x));
 }
-/// Calls f(square, i, columns, o) for every row of every square: its pixels in the picture are
-/// i .. i + columns - 1 of the square and o .. of the picture. Whole rows get a constant 4, which
-/// makes vectors of them.
+/// Calls f(square, i, columns, o) for every row of every square: its pixels in the picture are i ..
+/// i + columns - 1 of the square and o .. of the picture. Whole rows get a constant 4, which makes
+/// vectors of them.
 template <class F>
 HWY_INLINE void for_each_square_row(const TileRect& rect, const BlendParams& p, F&& f) {
     for (int y = 0; y < rect.rows; ++y) {
