@@ -94,7 +94,7 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     if (!a.force && fs::is_directory(folder, error) && !fs::is_empty(folder, error) && !error)
         return fail(ErrorKind::usage, a.folder, "the folder is not empty",
                     "name another one, or add --force");
-    auto made = prepare_output_folder(a.of.empty() ? folder : folder.parent_path());
+    auto made = prepare_output_folder(a.of.empty() ? folder : fs::absolute(folder).parent_path());
     if (!made) {
         if (!is_of_disk(made.error())) made.error().advice = "name another folder";
         return tl::unexpected(made.error());
