@@ -107,8 +107,11 @@ const CommandRow kRows[] = {
     {"view.background",        "Background",                  "",
      "0 to 1 each, behind the splats of the free camera.", &ViewSettings::background, vector("R G B", 0, 1)},
     {"lod.budget",             "Gaussians of a streamed set", "",
-     "Draw at most this many Gaussians of a streamed set; far regions coarsen "
-     "first.", &ViewSettings::lod_budget, number("COUNT", 1, 1e9)},
+     "Draw at most this many Gaussians of a streamed set: finer levels where they gain most.",
+     &ViewSettings::lod_budget, number("COUNT", 1, 1e9)},
+    {"lod.memory",             "Memory of a streamed set",    "",
+     "Keep at most this many MiB of a streamed set's Gaussians; at most those are drawn.",
+     &ViewSettings::lod_memory, number("MIB", 1, 1e6)},
     {"lod.pixels",             "Detail of a streamed set",    "",
      "Largest distance on the screen between a region's Gaussians before a finer level is "
      "drawn.", &ViewSettings::lod_pixels, number("PIXELS", 0.01, 1000)},

@@ -4,7 +4,6 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/sample/sample_capture.h"
-#include "app/session/levels.h"
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
@@ -151,16 +150,18 @@ Result<LoadedScene> load_splat_file(const OpenRequest& request, const SplatSourc
 Result<LoadedScene> load_level_scene(const std::string& path, const fs::path& meta,
                                      const SessionOptions& options, const Progress& progress) {
     GS_TRY(LevelSet set, read_level_set(meta));
-    GS_TRY(GatheredLevels gathered, gather_levels(set, coarsest_levels(set), {}, progress));
+    const LevelChoice coarsest = coarsest_levels(set);
+    LevelStore store;
+    GS_TRY_VOID(store.read_all(set, coarsest, progress));
     LoadedScene scene;
     scene.name = name_of_path(path);
     // A file that every set has names none.
     if (scene.name == meta.filename())
         scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
     scene.format = fmt::format("streamed SOG, {} levels", set.levels);
+    GS_TRY_VOID(show_model(scene, share(store.gather(set, coarsest, scene.level_runs)), options));
+    scene.coarsest = std::make_shared<const LevelStore>(std::move(store));
     scene.levels = std::make_shared<const LevelSet>(std::move(set));
-    scene.level_runs = std::move(gathered.runs);
-    GS_TRY_VOID(show_model(scene, share(std::move(gathered.model)), options));
     return scene;
 }
 
@@ -351,6 +352,19 @@ Result<LoadedScene> train_further(const LoadedScene& scene, const SessionOptions
     from.capture.path = scene.capture->path;
     begin_run(out, std::move(trainer), own, scene.loading, from);
     return out;
+}
+
+std::string why_not_whole(const LoadedScene& scene) {
+    if (!scene.levels) return {};
+    std::size_t begin = 0, drawn = 0;
+    for (const LevelRun& run : scene.level_runs) {
+        if (run.level != kEveryLevel) drawn += run.end - begin;
+        begin = run.end;
+    }
+    if (drawn == scene.levels->gaussians(0)) return {};
+    return "only a part of the streamed set is drawn at its finest level: use gausscope convert, "
+           "or "
+           "draw all of it with lod.level 0";
 }
 
 LoadedScene same_scene(const LoadedScene& scene) {

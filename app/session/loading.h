@@ -39,6 +39,7 @@ struct LoadedScene {
     std::unique_ptr<ParameterSource> source;  ///< the model as the rasterizer reads it fastest
     std::shared_ptr<const LevelSet>
         levels;  ///< of a streamed set that is open; null: there is one level only
+    std::shared_ptr<const LevelStore> coarsest;  ///< the same: what it was opened with
     std::vector<LevelRun> level_runs;  ///< the same: which rows of the model are of which level
     float near_plane = 0;              ///< world units; 0: the rasterizer's own
     std::shared_ptr<const UnpackedBundle> bundle;  ///< it came from; null: none
@@ -69,6 +70,9 @@ Result<void> show_model(LoadedScene& scene, std::shared_ptr<const GaussianModel>
                         const SessionOptions& options);
 /// Copies a scene's name and drawing state, without its model's data.
 LoadedScene same_scene(const LoadedScene& scene);
+/// Why what needs the whole scene is refused: it is a streamed set, of which only some is drawn at
+/// its finest level. Empty: it is not refused.
+std::string why_not_whole(const LoadedScene& scene);
 /// Reads what `request` names.
 Result<LoadedScene> load_scene(OpenRequest request, SessionOptions options,
                                const Progress& progress);

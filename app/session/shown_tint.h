@@ -9,19 +9,12 @@
 #include <span>
 
 #include "app/session/engine_part.h"
+#include "renderer/io/splats/level_store.h"
 #include "renderer/maps/view.h"
 #include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/gaussian_tint.h"
 
 namespace gs {
-
-/// Consecutive rows of a gathered model that are of one level, up to row `end`.
-struct LevelRun {
-    std::size_t end = 0;
-    std::size_t level = 0;
-};
-/// The level of what belongs to every level.
-inline constexpr std::size_t kEveryLevel = ~std::size_t{0};
 
 /// A number for each Gaussian, and the colours it is shown in. Non-finite values are as they are.
 struct ShownValues {

@@ -102,7 +102,7 @@ void levels_table(const LevelsState& levels, bool colors) {
 /// The budget changes when the slider is released, not while it moves: each change reads files.
 void levels_wishes(const ViewSettings& view, std::size_t count, Commands& commands) {
     constexpr double kLeast = 1e3, kMost = 1e8;
-    double budget = view.lod_budget, pixels = view.lod_pixels;
+    double budget = view.lod_budget, pixels = view.lod_pixels, memory = view.lod_memory;
     const auto slider = [&](const char* label, const char* command, double& value, double least,
                             double most, const char* format, const char* hint) {
         ImGui::SetNextItemWidth(-6 * em());
@@ -111,14 +111,16 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
         tooltip(hint);
     };
     slider("Budget", "lod.budget", budget, kLeast, kMost, "%.0f",
-           "Gaussians drawn at most; far regions coarsen first");
+           "Gaussians drawn at most: regions get finer where that gains most for each");
+    slider("Memory", "lod.memory", memory, 16, 65536, "%.0f MiB",
+           "Gaussians kept in memory at most, those that are not drawn included");
     slider("Pixels", "lod.pixels", pixels, 0.25, 32, "%.2f",
            "Draw a region at the coarsest level whose Gaussians are at most this far apart on "
            "the screen");
     const int level = std::clamp(view.lod_level, -1, static_cast<int>(count) - 1);
     ImGui::SetNextItemWidth(-6 * em());
     const auto name = [](int i) {
-        return i < 0 ? std::string("Auto, by distance") : std::to_string(i) + " everywhere";
+        return i < 0 ? std::string("Auto, by gain") : std::to_string(i) + " everywhere";
     };
     if (ImGui::BeginCombo("Level", name(level).c_str())) {
         for (int i = -1; i < static_cast<int>(count); ++i)
@@ -127,8 +129,8 @@ void levels_wishes(const ViewSettings& view, std::size_t count, Commands& comman
         ImGui::EndCombo();
     }
     tooltip(
-        "Auto: each region's level follows its distance and the budget; otherwise one level "
-        "everywhere, 0 is the finest");
+        "Auto: each region's level follows what it gains, within the budget; otherwise one level "
+        "everywhere that fits the memory, 0 is the finest");
 }
 
 void levels_of(const Snapshot& snapshot, Commands& commands) {
@@ -136,8 +138,8 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
     if (!section("Levels of detail")) return;
     levels_table(levels, snapshot.view.level_colors);
     const std::string drawn =
-        fmt::format("{} of {} drawn", format_count(static_cast<double>(levels.drawn)),
-                    format_count(static_cast<double>(levels.stored())));
+        fmt::format("{} drawn of {} allowed", format_count(static_cast<double>(levels.drawn)),
+                    format_short(snapshot.view.lod_budget));
     if (levels.over_budget)
         colored_text(theme().warning, drawn + ", more than the budget");
     else
@@ -146,10 +148,11 @@ void levels_of(const Snapshot& snapshot, Commands& commands) {
         tooltip(format_count(static_cast<double>(levels.environment)) +
                 " of them are the environment of every level");
     if (levels.pixels > snapshot.view.lod_pixels * 1.001)
-        dim_text(fmt::format("the budget widens {} to {} pixels",
-                             format_number(snapshot.view.lod_pixels, 3),
-                             format_number(levels.pixels, 3)));
-    dim_text(fmt::format("{} of {} files read", levels.files, levels.files_of));
+        dim_text(fmt::format("the budget ends at {} pixels, not {}",
+                             format_number(levels.pixels, 3),
+                             format_number(snapshot.view.lod_pixels, 3)));
+    dim_text(fmt::format("{} of {} in memory", format_bytes(static_cast<double>(levels.bytes)),
+                         format_bytes(snapshot.view.lod_memory * (1 << 20))));
     levels_wishes(snapshot.view, levels.levels.size(), commands);
     toggle_command(commands, "Colours", "view.level-colors", snapshot.view.level_colors,
                    "Draw each Gaussian in the colour of its level, to show which "

@@ -63,9 +63,8 @@ struct LevelsState {
     std::vector<Level> levels;      ///< finest first
     std::uint64_t environment = 0;  ///< Gaussians that belong to every level
     std::uint64_t drawn = 0;
-    double pixels = 0;         ///< largest distance of Gaussians, after the budget widened it
-    std::size_t files = 0;     ///< read so far
-    std::size_t files_of = 0;  ///< total
+    double pixels = 0;         ///< largest distance of Gaussians, where the budget ended
+    std::uint64_t bytes = 0;   ///< of its Gaussians in memory, drawn or not
     bool over_budget = false;  ///< even the coarsest level is
     /// Gaussians of the finest level and of every level.
     std::uint64_t stored() const {

@@ -362,9 +362,10 @@ Result<GaussianModel> merged_to(const GaussianModel& model, std::span<const doub
     return out;
 }
 
-Result<std::vector<GaussianModel>> levels_of(const GaussianModel& model, const Progress& progress) {
+Result<std::vector<GaussianModel>> levels_of(const GaussianModel& model, const Progress& progress,
+                                             std::size_t coarsest) {
     std::vector<GaussianModel> out = {model};
-    while (out.back().count > kCoarsestLevel) {
+    while (out.back().count > coarsest) {
         const GaussianModel& finer = out.back();
         std::vector<double> mass(finer.count);
         parallel_for(mass.size(), 256, [&](std::size_t i) { mass[i] = blob_of(finer, i, 0).mass; });

@@ -29,9 +29,10 @@ Result<GaussianModel> merged_to(const GaussianModel& model, std::span<const doub
                                 std::size_t n, const Progress& progress = {});
 
 /// The scene at fewer and fewer Gaussians: [0] is the model itself, each other one a third of the
-/// one before it, all seen alike, down to kCoarsestLevel or less. Errors: cancelled.
+/// one before it, all seen alike, down to `coarsest` or less. Errors: cancelled.
 inline constexpr std::size_t kCoarsestLevel = 20'000;
 Result<std::vector<GaussianModel>> levels_of(const GaussianModel& model,
-                                             const Progress& progress = {});
+                                             const Progress& progress = {},
+                                             std::size_t coarsest = kCoarsestLevel);
 
 }  // namespace gs

@@ -153,6 +153,7 @@ struct ViewSettings {
     double fly_speed = 1;         ///< scene extents per second
     double viewer_budget = 0.25;  ///< share of engine time view frames may take while training
     double lod_budget = 2e6;      ///< streamed sets: Gaussians drawn at most
+    double lod_memory = 512;      ///< the same: MiB of them that are kept
     double lod_pixels =
         2;  ///< the same: how far apart the Gaussians of a region may lie on the screen
     int lod_level = -1;     ///< the same: this level everywhere; -1: by distance and budget

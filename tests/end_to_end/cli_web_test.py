@@ -50,6 +50,41 @@ class Levels(Case):
         self.assertNotIn("stays", again.out)
         self.assertEqual(before, {f: f.read_bytes() for f in meta.parent.rglob("*") if f.is_file()})
 
+    def test_a_large_set_is_made_of_copies_and_drawn_by_budget(self):
+        meta, cameras = self.folder / "big" / "lod-meta.json", self.folder / "cameras.json"
+        made = self.expect(0, "sample", meta, "--of", self.scene, "--tiles", 3, "--json").json
+        all_ = made["gaussians"]
+        self.assertEqual((all_ % 9, made["regions"]), (0, 9))
+        self.assertGreater(made["levels"], 1)
+        self.expect(2, "sample", meta, "--of", self.scene, says="there already")
+        self.expect(2, "sample", meta, says="--of")
+        self.expect(2, "sample", self.folder / "capture", "--of", self.scene, says="lod-meta.json")
+        lo, hi = (self.expect(0, "info", meta.parent, "--json").json["bounds"][end] for end in ("lo", "hi"))
+        corner = [2 * b - a for a, b in zip(lo, hi)]
+        cameras.write_text(json.dumps([{"name": name, "width": 64, "height": 48, "fov_y": 60, "position": eye,
+                                        "target": [(a + b) / 2 for a, b in zip(lo, hi)], "up": [0, -1, 0]}
+                                       for name, eye in (("near", hi), ("far", corner))]))
+
+        def pictures(name, *words):
+            out = self.folder / name
+            result = self.expect(0, "render", meta, "--cameras", cameras, "-o", out, "--format", "npy", "--maps", "color", "--json",
+                                 *words)
+            return [(out / image["files"]["color"]).read_bytes() for image in result.json["images"]], result.json
+        whole, _ = pictures("whole")
+        enough, told = pictures("enough", "--lod-budget", all_)
+        self.assertEqual(len(whole), 2)
+        self.assertEqual(whole, enough, "where the budget is enough, all is finest")
+        self.assertEqual({image["gaussians"] for image in told["images"]}, {all_})
+        less = all_ // 2
+        few, told = pictures("few", "--lod-budget", less)
+        for image in told["images"]:
+            self.assertLessEqual(image["gaussians"], less)
+            self.assertGreater(image["gaussians"], made["coarsest"])
+        self.assertNotEqual(whole, few)
+        self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder / "x", "--lod-budget", 10, says="no levels of detail")
+        (meta.parent / "0_0" / "meta.json").unlink()
+        self.expect(1, "render", meta, "--path", "orbit:1", "-o", self.folder / "x", "--lod-budget", all_, says="0_0")
+
     def test_splat_transform_reads_them(self):
         tool, problem = find_tool()
         if tool is None:

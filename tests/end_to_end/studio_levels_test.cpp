@@ -1,179 +1,22 @@
-// Streamed sets of levels: which level a region is drawn at, what is gathered for it, and the
-// studio that switches by distance and budget. A made-up set of known numbers, and the real one
-// where it is there.
+// Streamed sets of levels in the studio, which switches by gain and budget: a made-up set of known
+// numbers, and the real one where it is there.
 #include <cmath>
 
-#include "app/session/levels.h"
 #include "app/session/parts/film_render.h"
+#include "app/session/parts/streamed_levels.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/maps/colormap.h"
 #include "studio_harness.h"
 #include "tests/support/data.h"
+#include "tests/support/small_levels.h"
 
 namespace gs {
 namespace {
 
 namespace jobs = testing::jobs;
 using testing::SessionHarness;
-
-constexpr std::size_t kRegions = 8, kLevels = 3;
-constexpr std::size_t kCounts[kLevels] = {400, 100, 25};
-
-/// Eight boxes of side 1 in a row, 10 apart; at level l, row i of region r has a red of 100 l + r.
-void write_set(const fs::path& folder) {
-    std::string files, leaves;
-    for (std::size_t level = 0; level < kLevels; ++level) {
-        GaussianModel m(kRegions * kCounts[level], level == 0 ? 1 : 0);
-        for (std::size_t i = 0; i < m.count; ++i) {
-            const auto r = static_cast<float>(i / kCounts[level]);
-            m.at(kMeans, i) = 10 * r + 0.5f;
-            for (int c = 0; c < 3; ++c) m.at(kLogScales + c, i) = -3;
-            m.at(kOpacityLogits, i) = 2;
-        }
-        const std::string name = std::to_string(level) + "_0/meta.json";
-        fs::create_directories(folder / (std::to_string(level) + "_0"));
-        EXPECT_TRUE(write_splats(folder / name, m));
-        files += (level > 0 ? ",\"" : "\"") + name + "\"";
-    }
-    for (std::size_t r = 0; r < kRegions; ++r) {
-        std::string lods;
-        for (std::size_t level = 0; level < kLevels; ++level)
-            lods +=
-                fmt::format("{}\"{}\":{{\"file\":{},\"offset\":{},\"count\":{}}}",
-                            level > 0 ? "," : "", level, level, r * kCounts[level], kCounts[level]);
-        leaves +=
-            fmt::format("{}{{\"bound\":{{\"min\":[{},0,0],\"max\":[{},1,1]}},\"lods\":{{{}}}}}",
-                        r > 0 ? "," : "", 10 * r, 10 * r + 1, lods);
-    }
-    EXPECT_TRUE(write_text_file(
-        folder / "lod-meta.json",
-        fmt::format("{{\"lodLevels\":3,\"filenames\":[{}],\"tree\":{{\"children\":[{}]}}}}", files,
-                    leaves)));
-}
-
-/// A copy of it, for a test to do with as it likes; compressing it takes seconds, and is done once.
-struct Set {
-    Set() {
-        static const testing::TemporaryFolder written;
-        static const bool once = (write_set(written.path()), true);
-        (void)once;
-        fs::copy(written.path(), folder.path() / "set", fs::copy_options::recursive);
-        meta = folder.path() / "set" / "lod-meta.json";
-    }
-    testing::TemporaryFolder folder;
-    fs::path meta;
-};
-
-Camera camera_at(double x) {
-    return look_at({x, 0.5, 0.5}, {x + 10, 0.5, 0.5}, {0, -1, 0}, 1000, 1000, 0.9);
-}
-
-LevelSet the_set(const Set& files) {
-    auto set = read_level_set(files.meta);
-    EXPECT_TRUE(set) << set.error().text();
-    return std::move(*set);
-}
-
-TEST(Levels, are_chosen_by_distance) {
-    const Set files;
-    const LevelSet set = the_set(files);
-    ASSERT_EQ(set.regions.size(), kRegions);
-    EXPECT_EQ(set.gaussians(1), kRegions * 100);
-    const LevelChoice near = choose_levels(set, camera_at(-1), {1e9, 3, -1});
-    EXPECT_EQ(near.levels.front(), 0) << "the nearest is as fine as can be";
-    EXPECT_GT(near.levels.back(), 0) << "the farthest is not";
-    EXPECT_TRUE(std::is_sorted(near.levels.begin(), near.levels.end())) << "farther is never finer";
-    const LevelChoice other_end = choose_levels(set, camera_at(80), {1e9, 3, -1});
-    EXPECT_TRUE(std::is_sorted(other_end.levels.rbegin(), other_end.levels.rend()));
-    // Far away everything is coarse; with less than a pixel allowed everything is fine.
-    EXPECT_EQ(choose_levels(set, camera_at(-1e6), {1e9, 3, -1}), coarsest_levels(set));
-    EXPECT_EQ(choose_levels(set, camera_at(-1), {1e9, 1e-3, -1}).gaussians, set.gaussians(0));
-}
-
-TEST(Levels, outside_a_clip_box_the_coarsest_will_do) {
-    const Set files;
-    const LevelSet set = the_set(files);
-    LevelWish wish{1e9, 1e-3, -1};
-    const LevelRegion& first = set.regions.front();
-    wish.clip = ClipBox{first.lo, first.hi};
-    const LevelChoice choice = choose_levels(set, camera_at(-1), wish);
-    EXPECT_EQ(choice.levels.front(), 0);
-    EXPECT_EQ(choice.levels.back(), coarsest_levels(set).levels.back());
-    // With parallel rays, near is as far.
-    Camera parallel = camera_at(-1);
-    parallel.model = CameraModel::orthographic;
-    parallel.fx = parallel.fy = 30;
-    const LevelChoice alike = choose_levels(set, parallel, {1e9, 3, -1});
-    EXPECT_EQ(alike.levels.front(), alike.levels.back());
-}
-
-TEST(Levels, keep_to_the_budget_by_coarsening_what_is_far) {
-    const Set files;
-    const LevelSet set = the_set(files);
-    std::uint64_t before = ~0ull;
-    for (const double budget : {1e6, 3000.0, 1500.0, 900.0, 300.0, 200.0}) {
-        const LevelChoice choice = choose_levels(set, camera_at(-1), {budget, 1e-3, -1});
-        EXPECT_LE(static_cast<double>(choice.gaussians), budget);
-        EXPECT_LE(choice.gaussians, before);
-        EXPECT_TRUE(std::is_sorted(choice.levels.begin(), choice.levels.end())) << budget;
-        EXPECT_FALSE(choice.over_budget);
-        before = choice.gaussians;
-    }
-    // The budget is used: another region at a finer level would have been too much.
-    const LevelChoice choice = choose_levels(set, camera_at(-1), {1500, 1e-3, -1});
-    EXPECT_GT(choice.gaussians, 1500u - 300u);
-    EXPECT_GT(choice.pixels, 1e-3);
-    const LevelChoice none = choose_levels(set, camera_at(-1), {50, 1e-3, -1});
-    EXPECT_TRUE(none.over_budget);
-    EXPECT_EQ(none, coarsest_levels(set));
-    EXPECT_EQ(choose_levels(set, camera_at(-1), {1e9, 3, 1}).gaussians, set.gaussians(1))
-        << "one level, if so wished";
-}
-
-TEST(Levels, are_gathered_from_the_files_that_are_needed) {
-    const Set files;
-    const LevelSet set = the_set(files);
-    LevelChoice mixed = coarsest_levels(set);
-    mixed.levels[2] = 0;
-    auto gathered = gather_levels(set, mixed, {}, {});
-    ASSERT_TRUE(gathered) << gathered.error().text();
-    EXPECT_EQ(gathered->files.size(), 2u) << "nothing is read of level 1";
-    EXPECT_EQ(gathered->model.count, 7u * 25 + 400);
-    ASSERT_EQ(gathered->runs.size(), kRegions);
-    EXPECT_EQ(gathered->runs[2].level, 0u);
-    EXPECT_EQ(gathered->runs[2].end, 2u * 25 + 400);
-    EXPECT_EQ(gathered->runs.back().level, 2u);
-    EXPECT_EQ(gathered->runs.back().end, gathered->model.count);
-    EXPECT_EQ(gathered->model.sh_degree, 1) << "the highest of its parts";
-    for (std::size_t r = 0; r < kRegions; ++r) {
-        std::size_t there = 0;
-        for (std::size_t i = 0; i < gathered->model.count; ++i)
-            there += std::abs(gathered->model.at(kMeans, i) - (10 * static_cast<float>(r) + 0.5f)) <
-                             0.05f
-                         ? 1
-                         : 0;
-        EXPECT_EQ(there, r == 2 ? 400u : 25u) << r;
-    }
-    // A level as a whole is what read_splats() gives.
-    for (int level = 0; level < 3; ++level) {
-        SplatReadOptions options;
-        options.lod = level;
-        const auto whole = read_splats(files.meta, options);
-        const auto by_choice =
-            gather_levels(set, choose_levels(set, camera_at(0), {1e9, 1, level}), {}, {});
-        ASSERT_TRUE(whole && by_choice);
-        ASSERT_EQ(whole->model.count, by_choice->model.count);
-        for (std::size_t i = 0; i < whole->model.count; ++i)
-            EXPECT_EQ(whole->model.at(kMeans, i), by_choice->model.at(kMeans, i));
-    }
-    const auto cancelled = gather_levels(
-        set, mixed, {}, [](std::string_view, std::size_t, std::size_t) { return false; });
-    ASSERT_FALSE(cancelled);
-    EXPECT_EQ(cancelled.error().kind, ErrorKind::cancelled);
-    drop_files(set, coarsest_levels(set), 0, gathered->files);
-    EXPECT_EQ(gathered->files.size(), 1u) << "what is shown stays";
-}
+using namespace test;
 
 TEST(Levels, an_environment_belongs_to_every_level) {
     const Set files;
@@ -187,17 +30,19 @@ TEST(Levels, an_environment_belongs_to_every_level) {
     ASSERT_TRUE(
         write_text_file(files.meta, "{\"environment\":\"env/meta.json\"," + text->substr(1)));
     const LevelSet set = the_set(files);
-    const auto gathered = gather_levels(set, coarsest_levels(set), {}, {});
-    ASSERT_TRUE(gathered) << gathered.error().text();
-    EXPECT_EQ(gathered->model.count, kRegions * 25 + 7);
-    EXPECT_EQ(gathered->runs.back().level, kEveryLevel);
-    EXPECT_NEAR(gathered->model.at(kMeans + 1, gathered->model.count - 1), -50, 0.1);
+    LevelStore store;
+    ASSERT_TRUE(store.read_all(set, coarsest_levels(set), {}));
+    std::vector<LevelRun> runs;
+    const GaussianModel model = store.gather(set, coarsest_levels(set), runs);
+    EXPECT_EQ(model.count, kRegions * 25 + 7);
+    EXPECT_EQ(runs.back().level, kEveryLevel);
+    EXPECT_NEAR(model.at(kMeans + 1, model.count - 1), -50, 0.1);
     SplatReadOptions options;
     options.lod = 2;
     const auto read = read_splats(files.meta, options);
     ASSERT_TRUE(read) << read.error().text();
     EXPECT_EQ(read->model.count, kRegions * 25 + 7);
-    EXPECT_EQ(describe_levels(set, coarsest_levels(set), gathered->files).environment, 7u);
+    EXPECT_EQ(describe_levels(set, coarsest_levels(set), store).environment, 7u);
 }
 
 ViewRequest seen_from(const SessionHarness& h, double x, double budget, std::uint64_t serial) {
@@ -284,15 +129,128 @@ TEST(LevelsInTheStudio, colours_show_which_level_a_region_has) {
     EXPECT_TRUE(h.errors.empty());
 }
 
-TEST(LevelsInTheStudio, a_file_that_is_gone_is_said_and_what_was_shown_stays) {
+TEST(LevelsInTheStudio, a_file_that_is_gone_is_said_once_and_the_next_coarser_level_stays) {
     const Set files;
     SessionHarness h;
     ASSERT_TRUE(h.open(files.meta.string()));
     fs::remove_all(files.meta.parent_path() / "0_0");
+    const auto look = [&](double x, std::uint64_t serial) {
+        h.session.request_view(seen_from(h, x, 1e9, serial));
+        return h.until([&] {
+            return h.state.frame && h.state.frame->request == serial &&
+                   h.state.activities.empty() && h.state.scene->gaussians == kRegions * 100;
+        });
+    };
+    ASSERT_TRUE(look(-1, 1)) << "level 1 instead";
+    ASSERT_EQ(h.errors.size(), 1u);
+    EXPECT_NE(h.errors[0].text.find("0_0"), std::string::npos) << h.errors[0].text;
+    for (std::uint64_t turn = 2; turn < 6; ++turn)
+        ASSERT_TRUE(look(-1 - static_cast<double>(turn), turn));
+    EXPECT_EQ(h.errors.size(), 1u) << "not said again";
+}
+
+TEST(LevelsInTheStudio, a_damaged_file_is_as_one_that_is_gone) {
+    const Set files;
+    const fs::path folder = files.meta.parent_path() / "0_0";
+    for (const auto& entry : fs::directory_iterator(folder))
+        if (entry.path().extension() == ".webp") fs::resize_file(entry.path(), 40);
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
     h.session.request_view(seen_from(h, -1, 1e9, 1));
-    ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
-    EXPECT_EQ(h.state.scene->gaussians, kRegions * 25);
-    ASSERT_TRUE(h.until([&] { return h.state.frame && h.state.frame->request == 1; }));
+    ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians == kRegions * 100; }));
+    ASSERT_EQ(h.errors.size(), 1u);
+    EXPECT_NE(h.errors[0].text.find("0_0"), std::string::npos) << h.errors[0].text;
+}
+
+TEST(LevelsInTheStudio, are_exported_where_all_of_the_finest_is_drawn) {
+    const Set files;
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
+    const fs::path out = h.folder.path() / "out.ply";
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(out.string()))));
+    ASSERT_EQ(h.errors.size(), 1u);
+    EXPECT_NE(h.errors[0].text.find("only a part"), std::string::npos) << h.errors[0].text;
+    EXPECT_FALSE(fs::exists(out));
+    h.session.request_view(seen_from(h, -1, 1e9, 1));
+    ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians == kRegions * 400; }));
+    ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(out.string()))));
+    const auto read = read_splats(out);
+    ASSERT_TRUE(read) << read.error().text();
+    EXPECT_EQ(read->model.count, kRegions * 400);
+}
+
+/// Memory limits what is chosen, and what is kept.
+TEST(LevelsInTheStudio, keep_to_the_memory) {
+    const Set files;
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
+    ViewRequest request = seen_from(h, -1, 1e9, 1);
+    request.settings.lod_memory = 0.1;  // MiB, some 1,100 Gaussians of degree 1
+    h.session.request_view(request);
+    ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians > 400; }));
+    ASSERT_TRUE(h.until([&] { return h.state.activities.empty(); }));
+    EXPECT_LT(h.state.scene->gaussians, 1100u);
+    EXPECT_LE(h.state.levels->bytes, 0.1 * (1 << 20));
+    // Also of one level everywhere: the finest that fits.
+    request.settings.lod_level = 0;
+    request.serial = 2;
+    h.session.request_view(request);
+    ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians == kRegions * 100; }));
+    EXPECT_TRUE(h.errors.empty());
+}
+
+TEST(LevelsInTheStudio, stay_while_the_camera_hardly_moves) {
+    const Set files;
+    const LevelSet set = the_set(files);
+    const auto chosen_at = [&](double x) {
+        return choose_levels(set, camera_at(x), {.budget = 1e9, .pixels = 1.5});
+    };
+    double x = -1;  // a place from where a step back of half a percent coarsens a region
+    while (x > -1000 && chosen_at(x) == chosen_at(1.005 * x)) x *= 1.005;
+    ASSERT_GT(x, -1000);
+    SessionHarness h;
+    ASSERT_TRUE(h.open(files.meta.string()));
+    std::uint64_t serial = 0;
+    const auto drawn_from = [&](double place) {
+        ViewRequest request = seen_from(h, place, 1e9, ++serial);
+        request.settings.lod_pixels = 1.5;
+        h.session.request_view(request);
+        EXPECT_TRUE(h.until([&] {
+            return h.state.frame && h.state.frame->request == serial && h.state.activities.empty();
+        }));
+        return h.state.scene->gaussians;
+    };
+    EXPECT_EQ(drawn_from(x), chosen_at(x).gaussians);
+    EXPECT_EQ(drawn_from(1.005 * x), chosen_at(x).gaussians);
+    EXPECT_NE(chosen_at(x).gaussians, chosen_at(1.005 * x).gaussians);
+    EXPECT_EQ(drawn_from(1.02 * x), chosen_at(1.02 * x).gaussians);
+}
+
+/// On its way towards the row, where level 0 is not needed yet.
+TEST(LevelsInTheStudio, are_read_ahead_of_a_moving_camera) {
+    const Set files;
+    const LevelSet set = the_set(files);
+    const std::uint64_t finest = GaussianModel(kCounts[0], 1).bytes() * kRegions;
+    for (const bool moving : {false, true}) {
+        SessionHarness h;
+        ASSERT_TRUE(h.open(files.meta.string()));
+        std::uint64_t serial = 0;
+        bool ahead = false;
+        for (int way = 0; way < (moving ? 100 : 2) && !ahead; ++way)
+            for (double x = -90; x < -65; x += 2) {
+                ViewRequest request = seen_from(h, x, 1e9, ++serial);
+                request.settings.lod_pixels = 3;
+                request.moving = moving;
+                h.session.request_view(request);
+                ASSERT_TRUE(h.until([&] {
+                    return h.state.frame && h.state.frame->request == serial &&
+                           h.state.activities.empty();
+                }));
+                ASSERT_EQ(h.state.levels->levels[0].regions, 0u) << x;
+                ahead |= h.state.levels->bytes > finest;
+            }
+        EXPECT_EQ(ahead, moving);
+    }
 }
 
 /// A film's pictures are of their own camera's levels, not of the viewport's, which come back.

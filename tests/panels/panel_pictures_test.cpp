@@ -217,8 +217,7 @@ TEST_F(Pictures, LevelsOfDetailLookAsStored) {
     levels.levels = {{6, 41'200, 1'840'000}, {18, 90'310, 402'000}, {40, 86'704, 100'511}};
     levels.drawn = 218'214;
     levels.pixels = 3.4;
-    levels.files = 5;
-    levels.files_of = 12;
+    levels.bytes = 61'000'000;
     snapshot.levels = std::make_shared<const LevelsState>(levels);
     snapshot.view.level_colors = true;
     snapshot.view.mode = ViewMode::color;

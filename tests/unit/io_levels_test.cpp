@@ -83,6 +83,52 @@ TEST(LevelSets, OfOnePlaceAreOneRegion) {
     EXPECT_EQ(set->gaussians(1), kCoarse);
 }
 
+/// A set that is written part by part: parts share files, and each is cut for itself.
+TEST(LevelSets, OfManyPartsHoldAllOfThem) {
+    constexpr std::size_t kParts = 5;
+    const TempFolder folder;
+    const fs::path path = folder / "lod-meta.json";
+    LevelSetWriter writer(path, 2, 0, {});
+    for (std::size_t part = 0; part < kParts; ++part) {
+        std::vector<GaussianModel> levels = two_levels();
+        for (GaussianModel& level : levels)
+            for (std::size_t i = 0; i < level.count; ++i)
+                level.at(kMeans, i) += 100 * static_cast<float>(part);
+        ASSERT_TRUE(writer.add(levels));
+        EXPECT_FALSE(fs::exists(path));
+    }
+    const auto notes = writer.finish();
+    ASSERT_TRUE(notes) << notes.error().text();
+    EXPECT_EQ(notes->size(), 1u) << joined(*notes) << " is said once";
+    const auto set = read_level_set(path);
+    ASSERT_TRUE(set) << set.error().text();
+    EXPECT_EQ(set->gaussians(0), kParts * (kFinest - 1));
+    EXPECT_EQ(set->gaussians(1), kParts * kCoarse);
+    EXPECT_EQ(set->regions.size(), kParts * 4);
+    EXPECT_EQ(set->files.size(), 3u) << "of 512 Ki and the rest, and of all that is coarse";
+    // Each part's own values, at its own place.
+    const auto one = read_splats(path, {.lod = 1, .progress = {}});
+    ASSERT_TRUE(one) << one.error().text();
+    ASSERT_EQ(one->model.count, kParts * kCoarse);
+    for (std::size_t part = 0; part < kParts; ++part) {
+        double sum = 0;
+        for (std::size_t i = part * kCoarse; i < (part + 1) * kCoarse; ++i)
+            sum += static_cast<double>(one->model.at(kMeans, i));
+        double expected = 100.0 * static_cast<double>(part) * kCoarse;
+        for (std::size_t i = 0; i < kCoarse; ++i)
+            expected += static_cast<double>(two_levels()[1].at(kMeans, i));
+        EXPECT_NEAR(sum / kCoarse, expected / kCoarse, 0.01) << part;
+    }
+    // For a box only the files are read that reach into it.
+    fs::remove_all(folder / "0_1");
+    EXPECT_FALSE(read_splats(path));
+    const auto first = read_splats(
+        path, {.lod = 0, .progress = {}, .crop = ClipBox{{-50, -50, -50}, {50, 50, 50}}});
+    ASSERT_TRUE(first) << first.error().text();
+    EXPECT_EQ(first->model.count, kFinest - 1);
+    EXPECT_FALSE(LevelSetWriter(folder / "none" / "lod-meta.json", 2, 0, {}).finish());
+}
+
 TEST(LevelSets, ReplaceTheSetThatWasThere) {
     const TempFolder folder;
     const fs::path path = folder / "lod-meta.json";

@@ -58,11 +58,13 @@ void add_options(CLI::App& app, ConvertArguments& a) {
         "render source and result from a capture or a file of cameras and print the difference");
 }
 
-Result<SplatFile> read_with_progress(const PathContents& from, int lod) {
+Result<SplatFile> read_with_progress(const PathContents& from, int lod,
+                                     const std::optional<ClipBox>& crop) {
     ProgressLine line("read");
     SplatReadOptions options;
     options.lod = lod;
     options.progress = told_by(line);
+    options.crop = crop;
     auto scene = read_any_splats(from, options);
     line.finish();
     return scene;
@@ -71,7 +73,7 @@ Result<SplatFile> read_with_progress(const PathContents& from, int lod) {
 /// In decibels, from the views of --verify.
 Result<Json> verify(const ConvertArguments& a, const CommonArguments& common,
                     const GaussianModel& source) {
-    GS_TRY(auto result, read_with_progress(find_contents(a.output), 0));
+    GS_TRY(auto result, read_with_progress(find_contents(a.output), 0, {}));
     meet_origin(result.model, source.origin);
     return verify_conversion(source, result.model, a.verify, common);
 }
@@ -97,7 +99,7 @@ Result<SplatFile> read_source(const ConvertArguments& a, const PathContents& inp
     if (!a.crop.empty()) {
         GS_TRY(crop, parse_box(a.crop));
     }
-    GS_TRY(auto scene, read_with_progress(input, a.lod));
+    GS_TRY(auto scene, read_with_progress(input, a.lod, crop));
     for (const std::string& note : scene.notes) log_info("{}: {}", a.input, note);
     if (!crop) return scene;
     scene.model = cropped(scene.model, *crop);

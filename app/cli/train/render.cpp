@@ -1,19 +1,18 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "app/cli/add_value.h"
 #include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/train/film_steps.h"
+#include "app/cli/train/level_pictures.h"
 #include "app/cli/train/lidar_sweeps.h"
+#include "app/cli/train/render_arguments.h"
 #include "app/paths/path_contents.h"
 #include "app/verify/precision.h"
 #include "base/choice.h"
@@ -34,126 +33,6 @@
 
 namespace gs::cli {
 namespace {
-
-struct RenderArguments {
-    std::string scene, output;
-    std::string cameras, capture, path;  ///< cameras alone, or capture and/or path
-    std::string lidar;                   ///< a recording, whose sweeps are drawn; alone
-    std::string format = "png";          ///< png | npy
-    std::string maps;  ///< comma separated names of kMaps, or "all"; empty: color for png, all for
-                       ///< npy
-    int width = 0, height = 0;
-    double fov = 50;  ///< degrees, vertical, of --path
-    ViewerLens lens{};
-    double fps = 0;     ///< pictures a second, of --path FILE and --video; 0: as it says, else 30
-    std::string video;  ///< the file; empty: pictures into `output`
-    std::string codec = kVideoCodecNames[0];
-    std::optional<std::string> lapse;  ///< a camera of a run's time lapse; empty: the first
-    int quality = 75;
-    CaptureArguments loading;
-    PictureArguments picture;
-    std::string precision = "exact";
-    bool test_only = false;
-};
-
-constexpr std::array<const char*, 8> kMaps{"color",   "alpha",        "depth",  "median",
-                                           "normals", "contributors", "isects", "pairs"};
-/// Of these, what is no map of splatting's own work: there is with --exact.
-constexpr std::size_t kExactMaps = 5;
-/// Measured, not drawn: no picture is like the last. Only where they are named.
-constexpr std::array<const char*, 4> kCostMaps{"time", "wasted", "backward-time", "backward-pairs"};
-std::string map_names() {
-    return fmt::format("{}, {}", fmt::join(kMaps, ", "), fmt::join(kCostMaps, ", "));
-}
-void add_cameras(CLI::App& app, RenderArguments& a) {
-    const char* from = "Cameras";
-    add_value(app, "--cameras FILE", a.cameras, "JSON list of cameras")->group(from);
-    add_value(app, "--capture DIR", a.capture,
-              "use a capture's cameras; with --path, base the path on them")
-        ->group(from);
-    add_value(app, "--path PATH", a.path,
-              "orbit:N, spiral:N or dolly:N for N pictures, or a camera path file (gausscope "
-              "or nerfstudio)")
-        ->group(from);
-    add_value(app, "--lidar PATH", a.lidar,
-              "the beams of a lidar's recording instead of cameras: a range image a sweep, "
-              "rendered, measured and difference, evaluated exactly on the CPU")
-        ->group(from);
-}
-
-/// What is drawn, how large, and through which lens.
-void add_pictures(CLI::App& app, RenderArguments& a) {
-    add_value(app, "--format png|npy", a.format, CLI::IsMember({"png", "npy"}),
-              "png, or npy (float32, exact)");
-    add_value(app, "--maps NAME,...", a.maps,
-              "maps to write: " + map_names() + ", comma separated, or all = the first eight");
-    add_given(app, "--width PIXELS", a.width, picture_side(), "picture width [the camera's]");
-    add_given(app, "--height PIXELS", a.height, picture_side(), "picture height [from the width]");
-    add_value(app, "--fov X", a.fov, number_from(1, 170),
-              "vertical field of view of --path orbit:N and the like, degrees [50]");
-    app.add_option_function<std::string>(
-           "--lens", [&a](const std::string& text) { a.lens = *viewer_lens_named(text); },
-           "render the same poses through another lens: fisheye[:DEGREES] (across the height, 10 "
-           "to 360 [180]) or equirectangular")
-        ->check(CLI::Validator(
-            [](std::string& text) {
-                const auto lens = viewer_lens_named(text);
-                return lens && lens->wide() ? std::string() : "\"" + text + "\" is not a lens";
-            },
-            ""))
-        ->option_text("NAME");
-}
-
-void add_video(CLI::App& app, RenderArguments& a) {
-    add_given(app, "--fps X", a.fps, number_from(0.01, 1000),
-              "frames per second [the path file's, else 30]");
-    const char* video = "Video";
-    add_value(app, "--video FILE", a.video, "write a video instead of pictures: .mp4 or .mkv")
-        ->group(video);
-    add_value(app, "--time-lapse [CAMERA]", a.lapse,
-              "write a run's time lapse, or its kept steps, as --video from this camera or the "
-              "first")
-        ->expected(0, 1)
-        ->group(video);
-    add_value(app, "--codec h264|av1", a.codec, CLI::IsMember(kVideoCodecNames),
-              "of --video [h264]")
-        ->group(video);
-    add_value(app, "--quality N", a.quality, whole_from(1, 100), "of --video, 1 to 100 [75]")
-        ->group(video);
-}
-
-void add_options(CLI::App& app, RenderArguments& a) {
-    app.add_option("SCENE", a.scene, "splat file, checkpoint or a run's folder")->required();
-    add_value(app, "-o,--output DIR", a.output, "output folder");
-    add_cameras(app, a);
-    add_pictures(app, a);
-    add_video(app, a);
-    app.add_flag("--test-only", a.test_only, "use only the test photos' cameras of --capture");
-    add_loading(app, a.loading);
-    add_picture(app, a.picture);
-    add_exact(app, a.picture);
-    add_value(app, "--precision exact|fast", a.precision, CLI::IsMember({"exact", "fast"}),
-              "fast: read colours in half precision on CUDA, and report the first picture's "
-              "loss [exact]")
-        ->group("Picture");
-}
-
-Result<std::vector<std::string>> parse_maps(const std::string& text, bool exact) {
-    const std::span<const char* const> known =
-        std::span(kMaps).first(exact ? kExactMaps : kMaps.size());
-    if (text == "all") return std::vector<std::string>(known.begin(), known.end());
-    auto maps = split(text, ',');
-    for (const std::string& map : maps)
-        if (!choice_named<int>(kMaps, map) && !choice_named<int>(kCostMaps, map))
-            return fail(ErrorKind::usage, "", fmt::format("unknown map \"{}\"", map),
-                        map_names() + " or all");
-    for (const std::string& map : maps)
-        if (exact && std::ranges::find(known, map) == known.end())
-            return fail(ErrorKind::usage, "",
-                        fmt::format("\"{}\" is a map of splatting; --exact has none", map),
-                        fmt::format("{} or all", fmt::join(known, ", ")));
-    return maps;
-}
 
 ViewMode mode_of(const std::string& map) { return *choice_named<ViewMode>(kViewModeNames, map); }
 VideoCodec codec_of(const RenderArguments& a) {
@@ -177,6 +56,7 @@ class RenderRun {
 
   private:
     Result<void> prepare();
+    Result<SplatFile> read_scene();
     void choose_precision(bool cuda);
     Result<std::vector<NamedCamera>> choose_cameras();
     Result<void> prepare_video();
@@ -190,7 +70,8 @@ class RenderRun {
     const CommonArguments& common_;
     std::optional<NewFolders> made_;
     std::vector<std::string> maps_;
-    GaussianModel model_;
+    GaussianModel model_;                  // of a set by budget: its coarsest level
+    std::optional<LevelPictures> levels_;  // of a set by budget
     std::vector<NamedCamera> cameras_;
     RenderOptions options_;
     std::unique_ptr<Rasterizer> rasterizer_;
@@ -221,7 +102,7 @@ Result<void> RenderRun::prepare() {
     if (!a_.output.empty()) {
         GS_TRY(made_, prepare_output_folder(a_.output));
     }
-    GS_TRY(auto scene, read_any_splats(find_contents(a_.scene)));
+    GS_TRY(auto scene, read_scene());
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);
@@ -231,6 +112,15 @@ Result<void> RenderRun::prepare() {
     for (NamedCamera& c : cameras_)
         c.camera = through(a_.lens, resized(c.camera, a_.width, a_.height));
     return a_.video.empty() ? Result<void>() : prepare_video();
+}
+
+Result<SplatFile> RenderRun::read_scene() {
+    const PathContents contents = find_contents(a_.scene);
+    if (a_.lod_budget <= 0) return read_any_splats(contents);
+    if (!(contents.splats && contents.splats->has_levels()))
+        return fail(ErrorKind::usage, a_.scene, "has no levels of detail", "omit --lod-budget");
+    GS_TRY(levels_, LevelPictures::open(contents.splats->file, a_.lod_budget));
+    return levels_->coarsest();
 }
 
 void RenderRun::choose_precision(bool cuda) {
@@ -317,6 +207,7 @@ Result<Json> RenderRun::write_maps(const NamedCamera& camera) {
                {"height", result_.height},
                {"files", files}};
     if (!white.empty()) entry["value_of_white"] = white;
+    if (levels_) entry["gaussians"] = levels_->model().count;
     entry["visible"] = result_.counters.visible;
     entry["isects"] = result_.counters.isects;
     return entry;
@@ -358,7 +249,7 @@ void RenderRun::measure_costs(ParameterSource& source, const Camera& camera, For
 }
 
 Result<void> RenderRun::draw_all() {
-    const auto source = rasterizer_->source_of(model_);
+    auto source = rasterizer_->source_of(model_);
     const auto state = rasterizer_->make_state();
     ProgressLine progress("render");
     for (std::size_t i = 0; i < cameras_.size(); ++i) {
@@ -366,6 +257,10 @@ Result<void> RenderRun::draw_all() {
             return fail(ErrorKind::cancelled, a_.output.empty() ? a_.video : a_.output,
                         fmt::format("stopped after {} of {} pictures", i, cameras_.size()));
         const Camera& camera = cameras_[i].camera;
+        if (levels_) {
+            GS_TRY(const bool others, levels_->choose(camera));
+            if (others) source = rasterizer_->source_of(levels_->model());
+        }
         try {
             const auto begin = std::chrono::steady_clock::now();
             rasterizer_->forward(*source, camera, options_, *state, result_);
@@ -491,7 +386,7 @@ Subcommand render_command() {
         "  gausscope render runs/drive-2026-11-23-1 --lidar drive/ -o sweeps/\n"
         "  gausscope render scene.ply --cameras cameras.json -o pictures/  "
         "   (docs/cli.md has the format)\n",
-        add_options, run);
+        add_render_options, run);
 }
 
 }  // namespace gs::cli

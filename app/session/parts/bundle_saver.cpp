@@ -47,6 +47,8 @@ void BundleSaver::save(BundleRequest given, const Shown& shown) {
     if (const TaskProgress* running = ctx_.jobs.progress_of("bundle"))
         return ctx_.events.error(running->what + " is in progress: one bundle at a time");
     const LoadedScene& open = shown.scene;
+    if (const std::string problem = why_not_whole(open); !problem.empty())
+        return ctx_.events.error("cannot make a bundle: " + problem);
     auto scene = std::make_shared<BundleScene>();
     scene->picture = the<Viewer>().picture(shown, given.view)->rgba;
     scene->model =

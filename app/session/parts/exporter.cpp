@@ -28,6 +28,9 @@ void Exporter::selection(const std::string& path) {
 /// `whole`: all of the open scene, so that it counts as saved.
 void Exporter::write(std::shared_ptr<const GaussianModel> model, const std::string& path,
                      bool whole) {
+    if (ctx_.scene)
+        if (const std::string problem = why_not_whole(*ctx_.scene); !problem.empty())
+            return ctx_.events.error("cannot export: " + problem);
     if (const TaskProgress* running = ctx_.jobs.progress_of("export"))
         return ctx_.events.error(running->what + " is in progress: one export at a time");
     const std::uint64_t command = ctx_.events.command;

@@ -4,6 +4,7 @@
 // region at the level that suits its distance.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ struct LevelRegion {
     bool bounded = false;  ///< false: the file does not say what it covers
     std::uint32_t first = 0,
                   pieces = 0;  ///< its pieces within LevelSet::pieces, at least one, finest first
+    bool lies_outside(const ClipBox& box) const {
+        return bounded && (hi.x < box.lo.x || hi.y < box.lo.y || hi.z < box.lo.z ||
+                           lo.x > box.hi.x || lo.y > box.hi.y || lo.z > box.hi.z);
+    }
 };
 
 struct LevelSet {
@@ -49,12 +54,29 @@ Result<LevelSet> read_level_set(const fs::path& lod_meta);
 Result<SplatFile> read_level_file(const LevelSet& set, const std::string& name,
                                   const Progress& progress);
 
-/// Writes a set: levels[0] is the finest, all of one SH degree. The finest is cut into regions of
-/// at most 64 Ki Gaussians, along their longest side at the median; the others follow the same
-/// cuts. Regions of a level share SOG folders "LEVEL_NUMBER" beside `lod_meta`, of some 512 Ki
-/// Gaussians. `lod_meta` comes last: a set whose writing was interrupted is not there. Notes are of
-/// what was lost, and of folders that stay from a set that was there before. Errors: usage (no
-/// Gaussian), unwritable, cancelled.
+/// Writes a set part by part, so that it may be larger than memory. Each part is cut into regions
+/// of at most 64 Ki Gaussians of its finest level, along their longest side at the median; its
+/// other levels follow the same cuts. Regions of a level share SOG folders "LEVEL_NUMBER" beside
+/// the lod-meta.json, of some 512 Ki Gaussians. That comes last: a set whose writing was
+/// interrupted is not there.
+class LevelSetWriter {
+  public:
+    /// `rows`: of all levels of all parts, for the progress. Nothing is written yet.
+    LevelSetWriter(fs::path lod_meta, std::size_t levels, std::size_t rows,
+                   SplatWriteOptions options);
+    ~LevelSetWriter();
+    /// levels[0] is the finest, all of one SH degree. Writes the files that are full. Errors:
+    /// unwritable, cancelled.
+    Result<void> add(std::span<const GaussianModel> levels);
+    /// Writes the rest. Notes are of what was lost, and of folders that stay from a set that was
+    /// there before. Errors: usage (no Gaussian), unwritable, cancelled.
+    Result<SplatNotes> finish();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+/// A set of one part. Errors: of both.
 Result<SplatNotes> write_level_set(const fs::path& lod_meta, std::span<const GaussianModel> levels,
                                    const SplatWriteOptions& options);
 

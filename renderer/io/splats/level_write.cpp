@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 #include "base/file.h"
 #include "base/json_write.h"
@@ -9,6 +10,7 @@
 #include "renderer/io/splats/level_set.h"
 #include "renderer/io/splats/sog.h"
 #include "renderer/scene/covariance.h"
+#include "renderer/scene/crop.h"
 
 namespace gs {
 namespace {
@@ -16,10 +18,13 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 constexpr std::size_t kRegionRows = 64 << 10, kFileRows = 512 << 10;
 
-struct LevelFile {
+struct LevelSetFile {
     std::size_t level = 0;
-    std::string name;  ///< "2_0/meta.json"
-    SplatRows rows;
+    std::string name;       ///< "2_0/meta.json"
+    GaussianModel carried;  ///< rows of earlier parts
+    SplatRows rows;         ///< behind them, of the part that is being cut
+    bool written = false;
+    std::size_t size() const { return carried.count + rows.size(); }
 };
 
 /// What Gaussians cover, to `reach` standard deviations.
@@ -60,29 +65,35 @@ struct Bounds {
     }
 };
 
+/// Cuts a part into regions, whose rows it adds to the files.
 class LevelCutter {
   public:
-    LevelCutter(std::span<const GaussianModel> levels, SplatNotes& notes) : levels_(levels) {
+    LevelCutter(std::span<const GaussianModel> levels, std::vector<LevelSetFile>& files,
+                std::vector<std::size_t>& counts, SplatNotes& notes)
+        : levels_(levels), files_(files) {
         open_.resize(levels.size());
-        std::vector<SplatRows> rows;
-        for (const GaussianModel& level : levels) {
-            SplatNotes own;
-            rows.push_back(drawable_rows(level, own));
-            if (&level == &levels.front()) notes = own;
-            counts.push_back(rows.back().size());
+        for (LevelSetFile& file : files_) {
+            auto& [open, number] = open_[file.level];
+            open = static_cast<std::size_t>(&file - files_.data());
+            ++number;
         }
-        tree = cut(std::move(rows)).json;
+        std::vector<SplatRows> rows;
+        for (std::size_t level = 0; level < levels.size(); ++level) {
+            SplatNotes own;
+            rows.push_back(drawable_rows(levels[level], own));
+            if (level == 0) notes = own;
+            counts[level] += rows.back().size();
+        }
+        tree = cut(std::move(rows));
     }
 
-    std::vector<std::size_t> counts;  ///< of each level
-    std::vector<LevelFile> files;
-    OrderedJson tree;
-
-  private:
     struct Node {
         Bounds bounds;
         OrderedJson json;
     };
+    Node tree;
+
+  private:
     Node cut(std::vector<SplatRows> rows) {
         std::vector<SplatRows> upper;
         if (rows[0].size() > kRegionRows) upper = split(rows);
@@ -128,9 +139,9 @@ class LevelCutter {
             out.bounds.add(levels_[level], rows[level], 1);
             sort_along_curve(levels_[level], rows[level]);
             const std::size_t file = file_of(level);
-            SplatRows& all = files[file].rows;
+            SplatRows& all = files_[file].rows;
             lods[std::to_string(level)] = {
-                {"file", file}, {"offset", all.size()}, {"count", rows[level].size()}};
+                {"file", file}, {"offset", files_[file].size()}, {"count", rows[level].size()}};
             all.insert(all.end(), rows[level].begin(), rows[level].end());
         }
         out.json = {{"bound", out.bounds.json()}, {"lods", lods}};
@@ -139,67 +150,144 @@ class LevelCutter {
     /// The file that the level's next rows go to.
     std::size_t file_of(std::size_t level) {
         auto& [file, number] = open_[level];
-        if (number == 0 || files[file].rows.size() >= kFileRows) {
-            file = files.size();
-            files.push_back({level, fmt::format("{}_{}/meta.json", level, number++), {}});
+        if (number == 0 || files_[file].written || files_[file].size() >= kFileRows) {
+            file = files_.size();
+            files_.push_back(
+                {level, fmt::format("{}_{}/meta.json", level, number++), {}, {}, false});
         }
         return file;
     }
 
     std::span<const GaussianModel> levels_;
+    std::vector<LevelSetFile>& files_;
     std::vector<std::pair<std::size_t, std::size_t>> open_;  // of each level: file, how many
 };
 
-/// Of a set that is there already: what the new one does not overwrite.
-void note_what_stays(const fs::path& lod_meta, const OrderedJson& names, SplatNotes& notes) {
-    const auto set = read_level_set(lod_meta);
-    if (!set) return;
-    for (const std::string& file : set->files)
-        if (std::find(names.begin(), names.end(), file) == names.end())
-            notes.push_back(file + " of the set that was there before stays; nothing uses it");
+/// `to` with these rows of `from` behind its own.
+void append_rows(const GaussianModel& from, const SplatRows& rows, GaussianModel& to) {
+    GaussianModel more = gathered(from, rows);
+    if (to.count > 0) {
+        GaussianModel both = GaussianModel::to_fill(to.count + more.count, from.sh_degree);
+        both.antialiased = from.antialiased;
+        copy_rows(to, 0, to.count, both, 0);
+        copy_rows(more, 0, more.count, both, to.count);
+        more = std::move(both);
+    }
+    to = std::move(more);
 }
 
 }  // namespace
 
+struct LevelSetWriter::State {
+    fs::path path;
+    SplatWriteOptions options;
+    std::size_t expected = 0, done = 0;  // rows
+    std::vector<std::string> before;     // files of the set that was there
+    std::vector<std::size_t> counts;     // of each level
+    std::vector<LevelSetFile> files;
+    Bounds bounds;
+    OrderedJson parts = OrderedJson::array();
+    SplatNotes notes;
+
+    /// Its rows are those of `level`, or all carried.
+    Result<void> write(LevelSetFile& file, const GaussianModel& level);
+};
+
+LevelSetWriter::LevelSetWriter(fs::path lod_meta, std::size_t levels, std::size_t rows,
+                               SplatWriteOptions options)
+    : state_(std::make_unique<State>()) {
+    if (const auto set = read_level_set(lod_meta)) state_->before = set->files;
+    state_->path = std::move(lod_meta);
+    state_->options = std::move(options);
+    state_->expected = rows;
+    state_->counts.resize(levels);
+}
+
+LevelSetWriter::~LevelSetWriter() = default;
+
+Result<void> LevelSetWriter::add(std::span<const GaussianModel> levels) {
+    State& s = *state_;
+    SplatNotes notes;
+    LevelCutter cutter(levels, s.files, s.counts, notes);
+    for (std::string& note : notes)
+        if (std::find(s.notes.begin(), s.notes.end(), note) == s.notes.end())
+            s.notes.push_back(std::move(note));
+    if (!(cutter.tree.bounds.size(0) >= 0)) return {};  // nothing of it can be drawn
+    s.bounds.add(cutter.tree.bounds);
+    s.parts.push_back(std::move(cutter.tree.json));
+    for (LevelSetFile& file : s.files) {
+        if (file.rows.empty()) continue;
+        if (file.size() >= kFileRows) {
+            GS_TRY_VOID(s.write(file, levels[file.level]));
+        } else {
+            append_rows(levels[file.level], file.rows, file.carried);
+            file.rows.clear();
+        }
+    }
+    return {};
+}
+
+Result<void> LevelSetWriter::State::write(LevelSetFile& file, const GaussianModel& level) {
+    std::error_code problem;
+    fs::remove(path, problem);
+    const fs::path meta = path.parent_path() / file.name;
+    fs::create_directories(meta.parent_path(), problem);
+    if (problem) return fail(ErrorKind::unwritable, meta.parent_path().string(), problem.message());
+    const std::size_t size = file.size();
+    SplatWriteOptions own = options;
+    if (options.progress)
+        own.progress = [&](std::string_view, std::size_t part, std::size_t of) {
+            return options.progress("levels", done + size * part / of, expected);
+        };
+    const bool carried = file.carried.count > 0;
+    if (carried) {
+        if (!file.rows.empty()) append_rows(level, file.rows, file.carried);
+        file.rows.resize(size);
+        std::iota(file.rows.begin(), file.rows.end(), 0u);
+    }
+    SplatNotes lost;
+    GS_TRY(const SogFiles sog,
+           encode_sog(meta, carried ? file.carried : level, file.rows, own, lost));
+    GS_TRY_VOID(write_sog_files(meta, sog));
+    for (const std::string& note : lost) notes.push_back(file.name + ": " + note);
+    done += size;
+    file = {file.level, std::move(file.name), {}, {}, true};
+    return {};
+}
+
+Result<SplatNotes> LevelSetWriter::finish() {
+    State& s = *state_;
+    if (s.files.empty())
+        return fail(ErrorKind::usage, s.path.string(), "has no Gaussian to make levels of");
+    OrderedJson names = OrderedJson::array();
+    for (LevelSetFile& file : s.files) {
+        if (!file.written) GS_TRY_VOID(s.write(file, file.carried));
+        names.push_back(file.name);
+    }
+    for (const std::string& file : s.before)
+        if (std::find(names.begin(), names.end(), file) == names.end())
+            s.notes.push_back(file + " of the set that was there before stays; nothing uses it");
+    OrderedJson tree{{"bound", s.bounds.json()}, {"children", s.parts}};
+    if (s.parts.size() == 1) tree = std::move(s.parts.front());
+    const OrderedJson meta{
+        {"version", 1},
+        {"asset", {{"generator", "gausscope"}}},
+        {"count", std::accumulate(s.counts.begin(), s.counts.end(), std::size_t{0})},
+        {"counts", s.counts},
+        {"lodLevels", s.counts.size()},
+        {"filenames", names},
+        {"tree", tree}};
+    GS_TRY_VOID(write_text_file(s.path, json_text(meta)));
+    return std::move(s.notes);
+}
+
 Result<SplatNotes> write_level_set(const fs::path& lod_meta, std::span<const GaussianModel> levels,
                                    const SplatWriteOptions& options) {
-    SplatNotes notes;
-    LevelCutter cutter(levels, notes);
-    if (cutter.files.empty())
-        return fail(ErrorKind::usage, lod_meta.string(), "has no Gaussian to make levels of");
-    OrderedJson names = OrderedJson::array();
-    for (const LevelFile& file : cutter.files) names.push_back(file.name);
-    note_what_stays(lod_meta, names, notes);
-    std::error_code ignored;
-    fs::remove(lod_meta, ignored);
-    std::size_t done = 0, all = 0;
-    for (const std::size_t count : cutter.counts) all += count;
-    for (const LevelFile& file : cutter.files) {
-        const fs::path path = lod_meta.parent_path() / file.name;
-        std::error_code problem;
-        fs::create_directories(path.parent_path(), problem);
-        if (problem)
-            return fail(ErrorKind::unwritable, path.parent_path().string(), problem.message());
-        SplatWriteOptions own = options;
-        if (options.progress)
-            own.progress = [&](std::string_view, std::size_t part, std::size_t parts) {
-                return options.progress("levels", done + file.rows.size() * part / parts, all);
-            };
-        SplatNotes lost;
-        GS_TRY(const SogFiles sog, encode_sog(path, levels[file.level], file.rows, own, lost));
-        GS_TRY_VOID(write_sog_files(path, sog));
-        for (const std::string& note : lost) notes.push_back(file.name + ": " + note);
-        done += file.rows.size();
-    }
-    const OrderedJson meta{{"version", 1},
-                           {"asset", {{"generator", "gausscope"}}},
-                           {"count", all},
-                           {"counts", cutter.counts},
-                           {"lodLevels", levels.size()},
-                           {"filenames", names},
-                           {"tree", cutter.tree}};
-    GS_TRY_VOID(write_text_file(lod_meta, json_text(meta)));
-    return notes;
+    std::size_t rows = 0;
+    for (const GaussianModel& level : levels) rows += level.count;
+    LevelSetWriter writer(lod_meta, levels.size(), rows, options);
+    GS_TRY_VOID(writer.add(levels));
+    return writer.finish();
 }
 
 }  // namespace gs

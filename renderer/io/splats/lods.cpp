@@ -15,9 +15,10 @@ struct Place {
 // One file after the other, each let go of before the next.
 class LevelReader {
   public:
-    LevelReader(const LevelSet& set, std::size_t level, const Progress& progress)
-        : set_(set), progress_(progress) {
+    LevelReader(const LevelSet& set, std::size_t level, const SplatReadOptions& options)
+        : set_(set), progress_(options.progress) {
         for (const LevelRegion& region : set.regions) {
+            if (options.crop && region.lies_outside(*options.crop)) continue;
             places_.push_back({set.piece(region, level), count_});
             count_ += places_.back().piece.count;
         }
@@ -108,7 +109,7 @@ Result<SplatFile> read_splat_lods(const fs::path& path, const SplatReadOptions& 
     if (options.lod < 0 || static_cast<std::size_t>(options.lod) >= set.levels)
         return fail(ErrorKind::usage, path.string(), fmt::format("has no level {}", options.lod),
                     fmt::format("0 is the finest, {} the coarsest", set.levels - 1));
-    return LevelReader(set, static_cast<std::size_t>(options.lod), options.progress).read();
+    return LevelReader(set, static_cast<std::size_t>(options.lod), options).read();
 }
 
 }  // namespace gs

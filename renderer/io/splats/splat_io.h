@@ -3,6 +3,7 @@
 // trainer.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "base/expected.h"
 #include "base/file.h"
 #include "base/progress.h"
+#include "renderer/scene/clip_box.h"
 #include "renderer/scene/gaussian_model.h"
 #include "renderer/scene/trained_through.h"
 
@@ -26,6 +28,7 @@ struct SplatReadOptions {
     int lod = 0;  ///< level of detail of a streamed set: 0 = the finest; a format without levels
                   ///< has only that one
     Progress progress;
+    std::optional<ClipBox> crop{};  ///< of a streamed set, only the regions that reach into it
 };
 struct SplatWriteOptions {
     int spz_version = 4;     ///< 3 (gzip) or 4 (zstd)

@@ -1,0 +1,28 @@
+// Pictures of a streamed set under a budget: each camera chooses its levels, as in the studio
+// (renderer/io/splats/level_choice.h), and waits for them. For `gausscope render --lod-budget`.
+#pragma once
+
+#include "renderer/io/splats/level_store.h"
+
+namespace gs::cli {
+
+class LevelPictures {
+  public:
+    /// Reads the coarsest level. Errors: of the set and its files.
+    static Result<LevelPictures> open(const fs::path& lod_meta, double budget);
+    /// With notes, as read_splats() gives a level.
+    SplatFile coarsest() const;
+    /// Reads what the camera's choice lacks. True: model() is another one than before. Errors: of
+    /// the files.
+    Result<bool> choose(const Camera& camera);
+    const GaussianModel& model() const { return model_; }
+
+  private:
+    LevelSet set_;
+    double budget_ = 0;
+    LevelStore store_;
+    LevelChoice shown_;
+    GaussianModel model_;  // of shown_; empty until a camera has chosen
+};
+
+}  // namespace gs::cli
