@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 
 #include "base/check.h"
 #include "base/format.h"
@@ -61,13 +62,15 @@ class Cutter {
             out.push_back({region, with_margin(points, region), {}});
             return true;
         }
-        const Axis axis = longer(points);
-        const std::size_t before = count / 2;
-        const auto at =
-            points.begin() + static_cast<std::ptrdiff_t>(points.size() * before / count);
-        std::nth_element(points.begin(), at, points.end(),
-                         [&](const Vec3f& a, const Vec3f& b) { return a.*axis < b.*axis; });
-        const float plane = *at.*axis;
+        const std::size_t before = count / 2, rank = points.size() * before / count;
+        Axis axis = longer(points);
+        auto at = plane_across(points, axis, rank);
+        if (!at) {
+            axis = axis == ground_[0] ? ground_[1] : ground_[0];
+            at = plane_across(points, axis, rank);
+        }
+        if (!at) return false;
+        const float plane = *at;
         const auto middle = std::partition(points.begin(), points.end(),
                                            [&](const Vec3f& p) { return p.*axis < plane; });
         BlockRegion low = region, high = region;
@@ -77,6 +80,18 @@ class Cutter {
     }
 
   private:
+    /// The value of the point of this rank, or the next larger one where none is smaller, so that
+    /// both sides have points. nullopt: all are at one value.
+    static std::optional<float> plane_across(std::span<const Vec3f> points, Axis axis,
+                                             std::size_t rank) {
+        std::vector<float> values;
+        for (const Vec3f& p : points) values.push_back(p.*axis);
+        std::sort(values.begin(), values.end());
+        const auto at = values[rank] > values.front()
+                            ? values.begin() + static_cast<std::ptrdiff_t>(rank)
+                            : std::upper_bound(values.begin(), values.end(), values.front());
+        return at == values.end() ? std::nullopt : std::optional(*at);
+    }
     Axis longer(std::span<const Vec3f> points) const {
         return width_of(points, ground_[0]).size() >= width_of(points, ground_[1]).size()
                    ? ground_[0]

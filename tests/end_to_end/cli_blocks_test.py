@@ -8,7 +8,7 @@ import subprocess
 import sys
 import unittest
 
-from cli_support import GAUSSCOPE, Case, ply_count, run, wait_for
+from cli_support import GAUSSCOPE, Case, ply_count, run, wait_for, write_gray_png
 
 STEPS = 40
 
@@ -112,10 +112,14 @@ class Blocks(Case):
         before = self.files(out)
         other = self.folder / "other"
         self.expect(0, "sample", other, "--views", 8, "--width", 96, "--height", 72, "--points", 500)
+        masks = self.folder / "masks"
+        masks.mkdir()
+        write_gray_png(masks / "view_000.png", 96, 72, 255)
         for words, says in ((self.words(out, blocks=3), ["block-1", "block 1 of 2", "block 1 of 3"]),
                             (self.words(out, "--sh-degree", 1), ["block-1", "sh_degree 3, not 1"]),
                             (self.words(out, "--antialiased", "--block", "merge"), ["block-1", "antialiased"]),
                             (self.words(out, steps=60), ["block-1", "steps"]),
+                            (self.words(out, "--masks", masks), ["block-1", 'the masks ""']),
                             (self.words(out, "--downscale", 2), ["block-1", "another cut"]),
                             (self.words(out, "--test-every", 3), ["block-1", "another cut"]),
                             (("train", other, *self.words(out)[2:]), ["block-1", "another cut"]),
@@ -149,6 +153,31 @@ class Blocks(Case):
         self.expect(0, *self.words(out))
         self.assertEqual((out / "point_cloud.ply").read_bytes(), merged)
 
+    def test_a_block_trained_again_drops_every_seam(self):
+        out = self.copied()
+        self.expect(0, *self.words(out, "--overwrite", "--block", 1), says="block-2/seams")
+        self.assertEqual(list(out.rglob("seams")), [])
+        self.expect(0, *self.words(out))
+        self.assertEqual((out / "point_cloud.ply").read_bytes(), (self.two / "point_cloud.ply").read_bytes())
+
+    def test_a_merge_that_was_cut_off_can_be_repeated(self):
+        merged = (self.two / "point_cloud.ply").read_bytes()
+        out = self.copied()
+        for name in ("point_cloud.ply", "metrics.json"):
+            (out / name).unlink()
+        self.expect(0, *self.words(out))
+        self.assertEqual((out / "point_cloud.ply").read_bytes(), merged)
+        (out / "run.json").unlink()
+        self.expect(2, *self.words(out), says="--block merge --overwrite")
+        self.expect(0, *self.words(out, "--block", "merge", "--overwrite"))
+        self.assertEqual((out / "point_cloud.ply").read_bytes(), merged)
+
+    def test_seams_keep_the_limit(self):
+        out = self.folder / "out"
+        self.expect(0, *self.words(out, "--max-gaussians", 400, blocks=4))
+        for k in range(1, 5):
+            self.assertLessEqual(json.loads((out / f"block-{k}" / "seams" / "metrics.json").read_text())["gaussians"], 400)
+
     def test_a_run_in_the_folder_is_not_overwritten(self):
         out = self.folder / "out"
         self.expect(0, "train", self.capture, "-o", out, "--steps", STEPS)
@@ -167,6 +196,7 @@ class Blocks(Case):
         self.expect(2, *self.words(out, blocks=1), says="--blocks")
         self.expect(2, *self.words(out, blocks=4000), says="fewer blocks")
         self.expect(2, "train", self.capture, "-o", out, "--block", 1, says="--blocks")
+        self.expect(2, "train", self.capture, "-o", out, "--seam-steps", 1, says="--seam-steps without")
         self.expect(2, "train", self.capture, "--blocks", 2, says="-o DIR")
         self.assertFalse(out.exists())
 
@@ -180,6 +210,10 @@ class Blocks(Case):
             self.assertLessEqual(row["photos"], whole["photos"])
             self.assertLess(row["points"], whole["first_gaussians"])
             self.assertGreater(row["host_bytes"], 0)
+        self.assertEqual(parts["disk_bytes"], sum(row["disk_bytes"] for row in parts["blocks"]))
+        used = sum(f.stat().st_size for f in (self.two / "block-1").rglob("*") if f.is_file())
+        for row in self.expect(0, "plan", self.capture, "--blocks", 2, "--json").json["blocks"]:
+            self.assertGreater(row["disk_bytes"], used)
         self.expect(3, "plan", self.capture, "--blocks", 3, "--host-memory", 0.1)
 
 

@@ -59,6 +59,8 @@ class Lab(Case):
         self.lab(0, "report", "--html", self.folder / "lab.html")
         self.assertIn("PSNR lost, dB", (self.folder / "lab.html").read_text())
         self.lab(2, "run", self.suite("exports = ply\n" + SUITE, "other.suite"), says="spz, sog")
+        none = "exports = spz\n" + SUITE.replace("views = 9", "views = 9\ntest_every = 0")
+        self.lab(2, "run", self.suite(none, "none.suite"), says="held-out photos")
 
     def test_runs_once_resumes_and_compares(self):
         suite = self.suite()

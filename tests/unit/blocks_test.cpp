@@ -177,6 +177,18 @@ TEST(Blocks, TooManyAreRefused) {
     EXPECT_NE(unseen.error().message.find("no photo to train on"), std::string::npos);
 }
 
+TEST(Blocks, PointsOnAFewValuesAreCutBetweenThem) {
+    Capture walls = street();
+    for (std::size_t i = 0; i < walls.points.size(); ++i)
+        walls.points[i].position.x = i % 3 == 0 ? 2.0f : 0.0f;
+    const std::vector<CaptureBlock> blocks = cut(walls, 2);
+    for (const CaptureBlock& block : blocks)
+        EXPECT_TRUE(std::ranges::any_of(
+            walls.points, [&](const SparsePoint& p) { return block.own.holds(p.position); }));
+    for (SparsePoint& p : walls.points) p.position = {1, 1, 1};
+    EXPECT_FALSE(cut_into_blocks(walls, 2));
+}
+
 TEST(Blocks, MergingKeepsEachGaussianOnce) {
     GaussianModel model(1000, 1);
     model.origin = {5, 6, 7};

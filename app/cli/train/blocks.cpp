@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "trainer/checkpoint.h"
+#include "trainer/run/run_files.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/run_keeper.h"
 
@@ -59,7 +60,7 @@ Result<void> may_be_cut(const TrainArguments& a, const TrainingSettings& s) {
         return refuse(!a.trace.empty()     ? "--trace"
                       : !a.history.empty() ? "--history"
                                            : "--layout",
-                      "use it on one block's folder: train --resume DIR/block-K, or convert");
+                      "it is of one run: train the capture in one");
     if (s.appearance != AppearanceMode::none)
         return refuse("--appearance", "each block would learn its own exposures: " + whole);
     if (s.refine_poses || s.refine_intrinsics)
@@ -82,8 +83,8 @@ std::optional<std::string> first_difference(const TrainingSettings& there,
     return std::nullopt;
 }
 
-/// What is in the block's folder. Errors (usage): another run, or one with other settings.
-Result<void> look_into(BlockRun& run, const TrainingSettings& settings) {
+/// What is in the block's folder. Errors (usage): another run, or one with other settings or masks.
+Result<void> look_into(BlockRun& run, const TrainingSettings& settings, const std::string& masks) {
     const auto there = run_in(run.folder);
     if (!there) return {};
     const std::string path = run.folder.string();
@@ -99,10 +100,19 @@ Result<void> look_into(BlockRun& run, const TrainingSettings& settings) {
     const auto head = read_checkpoint_head(there->checkpoint);
     if (!head)
         return fail(ErrorKind::malformed, path, "has no readable checkpoint.gsc",
-                    "copy the block's whole folder again, or remove it to train the block again");
-    if (const auto other = first_difference(head->settings, settings))
+                    fs::exists(run.folder / kElsewhere)
+                        ? fmt::format("copy the one that its {} names there", kElsewhere)
+                        : "copy the block's whole folder again, or remove it to train the block "
+                          "again");
+    std::optional<std::string> other = first_difference(head->settings, settings);
+    if (description.loading.masks != masks)
+        other = fmt::format("the masks \"{}\", not \"{}\"", description.loading.masks, masks);
+    if (other)
         return fail(ErrorKind::usage, path, "was trained with " + *other,
-                    "all blocks need the same settings: use another -o DIR, or --overwrite");
+                    run.folder.filename() == kSeams
+                        ? "to train the seams again remove this folder in every block"
+                        : "all blocks need the same settings: use another -o DIR, or --overwrite, "
+                          "which trains all of them again");
     run.steps = head->steps;
     return {};
 }
@@ -140,11 +150,13 @@ class BlocksCommand {
     Result<void> read_choice();
     Result<void> prepare();
     Result<void> add_round(NamedValues given, const std::string& name, const fs::path& folder);
+    std::string masks() const { return parts_.loading.masks; }
     bool only_merge() const { return a_.block == "merge"; }
     /// Its runs are to be trained.
     bool is_chosen(const BlockRun& run) const {
         return !only_merge() && (only_ == 0 || run.number == only_);
     }
+    void forget_seams();
     Result<int> train(const BlockRound& round, BlockRun& run);
     Result<bool> train_round(BlockRound& round);
     Result<void> check_merged_folder() const;
@@ -187,7 +199,8 @@ Result<void> BlocksCommand::add_round(NamedValues given, const std::string& name
                                              &parts_.blocks[k - 1], parts_.runs[k - 1]});
         run.trained.name += name;
         const bool again = a_.overwrite && is_chosen(run);
-        if (!again && (only_ == 0 || only_ == k)) GS_TRY_VOID(look_into(run, round.settings));
+        if (!again && (only_ == 0 || only_ == k))
+            GS_TRY_VOID(look_into(run, round.settings, masks()));
     }
     return {};
 }
@@ -222,9 +235,9 @@ Result<SplatFile> BlocksCommand::result_of(const BlockRound& round, const BlockR
 
 /// What the second round of a block starts from: its own Gaussians, its neighbours' in its margin
 /// instead of what it made there itself, and its own view of everything beyond. The margin is as
-/// many times as wide as max_gaussians allows.
+/// many times as wide as max_gaussians allows; none leaves the block as it is.
 Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
-    constexpr float kTimes[] = {1e30f, 8, 4, 2, 1};
+    constexpr float kTimes[] = {1e30f, 8, 4, 2, 1, 0.5f, 0};
     const auto takes = [&](const BlockRun& from, float times) {
         return [&from, &run, reach = widened(*run.block, times)](Vec3f mean) {
             return from.number == run.number ? from.block->own.holds(mean) || !reach.holds(mean)
@@ -233,7 +246,7 @@ Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
     };
     std::size_t counts[std::size(kTimes)] = {};
     for (BlockRun& from : rounds_[0].runs) {
-        GS_TRY_VOID(look_into(from, rounds_[0].settings));
+        GS_TRY_VOID(look_into(from, rounds_[0].settings, masks()));
         GS_TRY(const SplatFile splats, result_of(rounds_[0], from));
         for (std::size_t t = 0; t < std::size(kTimes); ++t) {
             const auto take = takes(from, kTimes[t]);
@@ -253,6 +266,16 @@ Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
     return joined(std::move(parts));
 }
 
+/// Every seam was trained with what a block had before it is trained again.
+void BlocksCommand::forget_seams() {
+    std::error_code ignored;
+    for (const BlockRun& run : rounds_[0].runs)
+        if (fs::remove_all(run.folder / kSeams, ignored) > 0)
+            log_info("removed {}: a block is trained again", (run.folder / kSeams).string());
+    if (rounds_.size() > 1)
+        for (BlockRun& run : rounds_[1].runs) run.steps.reset();
+}
+
 Result<int> BlocksCommand::train(const BlockRound& round, BlockRun& run) {
     const bool seams = &round != &rounds_[0];
     TrainArguments a = a_;
@@ -266,7 +289,7 @@ Result<int> BlocksCommand::train(const BlockRound& round, BlockRun& run) {
              run.block->views.size(), parts_.capture.views.size());
     const fs::path start = run.folder.parent_path() / "seams_start.ply";
     std::error_code ignored;
-    if (!seams && !run.steps && a_.overwrite) fs::remove_all(run.folder / kSeams, ignored);
+    if (!seams && !run.steps) forget_seams();
     if (run.steps) {
         a.resume = "auto";
     } else if (seams) {
@@ -275,7 +298,7 @@ Result<int> BlocksCommand::train(const BlockRound& round, BlockRun& run) {
         a.from = start.string();
     }
     GS_TRY(const int code, train_once(a, common));
-    if (code == kDone) GS_TRY_VOID(look_into(run, round.settings));
+    if (code == kDone) GS_TRY_VOID(look_into(run, round.settings, masks()));
     if (seams && round.finished(run)) fs::remove(start, ignored);
     return code;
 }
@@ -285,7 +308,7 @@ Result<void> BlocksCommand::check_merged_folder() const {
     const auto there = read_run_description(a_.output);
     if (there && there->block == merged_name_) return {};
     return fail(ErrorKind::usage, a_.output, "it contains another run",
-                "choose another folder, or --overwrite");
+                "choose another folder, or replace it: --block merge --overwrite");
 }
 
 Result<void> BlocksCommand::merge() {
@@ -312,19 +335,20 @@ Result<void> BlocksCommand::write_merged(const GaussianModel& model,
     // Replaced, not removed: until it is written, the old result stays.
     GS_TRY(RunFolder folder, RunFolder::take(a_.output, {}, 0, true, write_log));
     const fs::path splats = folder.path() / "point_cloud.ply";
-    if (const auto there = read_run_description(a_.output); there && there->block != merged_name_)
+    if (const auto there = read_run_description(a_.output); !there || there->block != merged_name_)
         folder.clear();
-    SplatWriteOptions how;
-    how.trained = trained;
-    GS_TRY_VOID(write_splats(splats, model, how));
     RunOrigin origin;
     origin.capture = a_.capture;
     origin.loading = parts_.loading;
     origin.block = merged_name_;
     RunDescription description = description_of(origin, parts_.capture);
     description.widest_angle = trained.widest_angle;
+    // First, so that splats that are there are always known as a merged scene.
     GS_TRY_VOID(
         write_text_file(folder.path() / "run.json", json_text(to_json(description), 1) + "\n"));
+    SplatWriteOptions how;
+    how.trained = trained;
+    GS_TRY_VOID(write_splats(splats, model, how));
     using Row = BlockRun;
     const Table table = table_of<Row>(
         rounds_.back().runs,
@@ -363,8 +387,8 @@ Result<bool> BlocksCommand::train_round(BlockRound& round) {
         }
         GS_TRY(const int code, train(round, run));
         if (code == kDone && round.finished(run)) continue;
-        fmt::print("block {} of {} is not finished: the same command resumes it\n", run.number,
-                   a_.blocks);
+        fmt::print("block {} of {} is not finished: the same command resumes it{}\n", run.number,
+                   a_.blocks, a_.overwrite ? ", without --overwrite" : "");
         return false;
     }
     return true;
@@ -375,6 +399,7 @@ Result<int> BlocksCommand::run() {
     for (BlockRound& round : rounds_) {
         const bool began_finished = only_ > 0 && round.finished(round.runs[only_ - 1]);
         GS_TRY(const bool all, train_round(round));
+        if (!all && common_.json) print_json({{"command", "train"}, {"interrupted", true}});
         if (!all) return kFailed;
         if (only_ == 0 || began_finished) continue;
         fmt::print("next, with all blocks' folders in {}: {}\n", a_.output,

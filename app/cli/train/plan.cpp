@@ -92,7 +92,19 @@ struct PlannedBlock {
     TrainingPlan plan;
     std::uint64_t host() const { return plan.at_most(false); }
     std::uint64_t device() const { return plan.at_most(true); }
+    /// A second run for the seams, which are a run as large as the block.
+    bool seams = true;
+    std::uint64_t disk() const { return (seams ? 2 : 1) * plan.disk; }
 };
+
+/// What is free where results will be; nullopt: nobody knows.
+std::optional<std::uint64_t> free_disk(const fs::path& output) {
+    std::error_code error;
+    fs::path folder = fs::absolute(output.empty() ? fs::path(".") : output);
+    while (folder.has_relative_path() && !fs::exists(folder, error)) folder = folder.parent_path();
+    const fs::space_info disk = fs::space(folder, error);
+    return error ? std::nullopt : std::optional<std::uint64_t>(disk.available);
+}
 
 /// Each block is a training of its own; that of the most memory has to fit.
 Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings,
@@ -108,9 +120,10 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
         run.loading.photo_memory = a.photo_memory_mib << 20;
         GS_TRY(CaptureForecast capture, forecast_capture(find_capture(a.capture), run.loading));
         capture.points = trained.points;
-        blocks.push_back({blocks.size() + 1, capture,
-                          plan_training(capture, settings, device,
-                                        std::max<std::uint64_t>(1, a.run.keep.last))});
+        blocks.push_back(
+            {blocks.size() + 1, capture,
+             plan_training(capture, settings, device, std::max<std::uint64_t>(1, a.run.keep.last)),
+             a.seam_steps.value_or(1) > 0});
         fit = fit && fits(blocks.back().plan, place.free);
     }
     using Row = PlannedBlock;
@@ -120,7 +133,10 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
         {"points", "points", format_count, [](auto& r) { return r.capture.points; }},
         {"most_gaussians", "Gaussians", format_count, [](auto& r) { return r.plan.most; }},
         {"host_bytes", "host memory", format_bytes, &Row::host},
-        {"disk_bytes", "disk", format_bytes, [](auto& r) { return r.plan.disk; }}};
+        {"disk_bytes", "disk", format_bytes, &Row::disk}};
+    std::uint64_t disk = 0;
+    for (const PlannedBlock& block : blocks) disk += block.disk();
+    const auto disk_free = free_disk(a.output);
     if (device) columns.push_back({"device_bytes", "GPU memory", format_bytes, &Row::device});
     const Table table = table_of<Row>(std::move(blocks), std::move(columns));
     const Json out = {{"command", "plan"},
@@ -129,12 +145,15 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
                       {"blocks", table_json(table)},
                       {"host_free_bytes", place.free.host},
                       {"device_free_bytes", place.free.device},
+                      {"disk_bytes", disk},
+                      {"disk_free_bytes", disk_free ? Json(*disk_free) : Json(nullptr)},
                       {"fits", fit}};
     fmt::print("{} in {} blocks, on {}; at most:\n\n", a.capture, a.blocks,
                device ? place.gpu : "the CPU");
     say_table(table);
-    fmt::print("{}\n", fit ? "\neach fits"
-                           : "\nnot all fit: use smaller --max-gaussians, which "
+    say("\nall on one disk: {disk_bytes:bytes} of {disk_free_bytes:bytes}", out);
+    fmt::print("{}\n", fit ? "each fits"
+                           : "not all fit: use smaller --max-gaussians, which "
                              "counts for each block");
     if (common.json) print_json(out);
     return fit ? kDone : kGate;
@@ -151,10 +170,7 @@ Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
     const bool fit = fits(plan, place.free);
     const std::uint64_t most =
         fit ? plan.most : most_that_fit(capture, settings, device, place.free);
-    std::error_code error;
-    fs::path folder = fs::absolute(a.output.empty() ? fs::path(".") : fs::path(a.output));
-    while (folder.has_relative_path() && !fs::exists(folder, error)) folder = folder.parent_path();
-    const fs::space_info disk = fs::space(folder, error);
+    const auto disk_free = free_disk(a.output);
     const Table table = table_of_plan(plan, device);
     const Json out = {{"command", "plan"},
                       {"capture", a.capture},
@@ -172,7 +188,7 @@ Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
                       {"device_bytes", plan.at_most(true)},
                       {"device_free_bytes", place.free.device},
                       {"disk_bytes", plan.disk},
-                      {"disk_free_bytes", error ? Json(nullptr) : Json(disk.available)},
+                      {"disk_free_bytes", disk_free ? Json(*disk_free) : Json(nullptr)},
                       {"fits", fit},
                       {"most_that_fit", most}};
     say("{capture}: {photos} photos of up to {width} x {height}, {steps} steps", out);

@@ -399,8 +399,9 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
         (a.view || !a.resume.empty() || !a.from.empty() || a.eval_every.value_or(0) == 0))
         return fail(ErrorKind::usage, "", "--until-psnr times one run from its photos to a score",
                     "add --eval-every N; none of --view, --resume and --from");
-    if (a.blocks == 0 && !a.block.empty())
-        return fail(ErrorKind::usage, "", "--block without --blocks",
+    if (a.blocks == 0 && (!a.block.empty() || a.seam_steps))
+        return fail(ErrorKind::usage, "",
+                    a.seam_steps ? "--seam-steps without --blocks" : "--block without --blocks",
                     "say into how many blocks the capture is cut: --blocks N");
     const service::OwnService service;  // it runs for long: it can be attached to
     if (a.blocks > 0) return train_blocks(a, common);
