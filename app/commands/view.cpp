@@ -116,7 +116,7 @@ const CommandRow kRows[] = {
      "Largest distance on the screen between a region's Gaussians before a finer level is "
      "drawn.", &ViewSettings::lod_pixels, number("PIXELS", 0.01, 1000)},
     {"lod.level",              "Level of a streamed set",     "",
-     "Draw a streamed set at one level everywhere (0 is the finest), or by distance and "
+     "Draw a streamed set at one level everywhere (0 is the finest), or by gain and "
      "budget.", lod_level, either(whole("LEVEL", 0, 63), "auto")},
     {"view.level-colors",      "Colours of levels",           "View/Draw as 1",
      "Draw each Gaussian of a streamed set in the colour of its level of detail.",

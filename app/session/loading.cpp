@@ -356,15 +356,17 @@ Result<LoadedScene> train_further(const LoadedScene& scene, const SessionOptions
 
 std::string why_not_whole(const LoadedScene& scene) {
     if (!scene.levels) return {};
-    std::size_t begin = 0, drawn = 0;
+    const LevelSet& set = *scene.levels;
+    std::size_t finest = 0;  // regions, which are drawn in order
     for (const LevelRun& run : scene.level_runs) {
-        if (run.level != kEveryLevel) drawn += run.end - begin;
-        begin = run.end;
+        if (run.level == kEveryLevel) continue;
+        if (finest == set.regions.size() || run.level != set.piece(set.regions[finest], 0).level)
+            break;
+        ++finest;
     }
-    if (drawn == scene.levels->gaussians(0)) return {};
-    return "only a part of the streamed set is drawn at its finest level: use gausscope convert, "
-           "or "
-           "draw all of it with lod.level 0";
+    if (finest == set.regions.size()) return {};
+    return "not all of the streamed set is drawn at its finest level: use gausscope convert, or "
+           "draw all of it: lod.level 0, with a lod.memory that it fits into";
 }
 
 LoadedScene same_scene(const LoadedScene& scene) {

@@ -156,7 +156,7 @@ struct ViewSettings {
     double lod_memory = 512;      ///< the same: MiB of them that are kept
     double lod_pixels =
         2;  ///< the same: how far apart the Gaussians of a region may lie on the screen
-    int lod_level = -1;     ///< the same: this level everywhere; -1: by distance and budget
+    int lod_level = -1;     ///< the same: this level everywhere; -1: by gain and budget
     int capture_view = -1;  ///< index of the capture camera the viewport is snapped to, -1: free
 };
 

@@ -65,16 +65,17 @@ class Levels(Case):
                                         "target": [(a + b) / 2 for a, b in zip(lo, hi)], "up": [0, -1, 0]}
                                        for name, eye in (("near", hi), ("far", corner))]))
 
-        def pictures(name, *words):
+        def pictures(name, *words, of=("--cameras", cameras)):
             out = self.folder / name
-            result = self.expect(0, "render", meta, "--cameras", cameras, "-o", out, "--format", "npy", "--maps", "color", "--json",
-                                 *words)
+            result = self.expect(0, "render", meta, *of, "-o", out, "--format", "npy", "--maps", "color", "--json", *words)
             return [(out / image["files"]["color"]).read_bytes() for image in result.json["images"]], result.json
         whole, _ = pictures("whole")
         enough, told = pictures("enough", "--lod-budget", all_)
         self.assertEqual(len(whole), 2)
         self.assertEqual(whole, enough, "where the budget is enough, all is finest")
         self.assertEqual({image["gaussians"] for image in told["images"]}, {all_})
+        orbit = ("--path", "orbit:2", "--width", 64)
+        self.assertEqual(pictures("around", of=orbit)[0], pictures("around enough", "--lod-budget", all_, of=orbit)[0])
         less = all_ // 2
         few, told = pictures("few", "--lod-budget", less)
         for image in told["images"]:
@@ -82,8 +83,14 @@ class Levels(Case):
             self.assertGreater(image["gaussians"], made["coarsest"])
         self.assertNotEqual(whole, few)
         self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder / "x", "--lod-budget", 10, says="no levels of detail")
+        self.expect(0, "render", meta, *orbit, "-o", self.folder / "one", "--lod-budget", 1, says="more than the budget of 1")
+        self.expect(2, "sample", meta, "--of", meta.parent, "--force", says="is the scene that is to be repeated")
+        empty = self.folder / "empty.json"
+        empty.write_text(json.dumps({**json.loads(meta.read_text()), "tree": {}}))
         (meta.parent / "0_0" / "meta.json").unlink()
         self.expect(1, "render", meta, "--path", "orbit:1", "-o", self.folder / "x", "--lod-budget", all_, says="0_0")
+        meta.write_text(empty.read_text())
+        self.expect(2, "info", meta, says="names no region")
 
     def test_splat_transform_reads_them(self):
         tool, problem = find_tool()

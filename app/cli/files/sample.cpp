@@ -91,6 +91,11 @@ Result<int> run(const SampleArguments& a, const CommonArguments& common) {
     if (!a.of.empty() && !a.force && fs::exists(folder, error))
         return fail(ErrorKind::usage, a.folder, "a set is there already",
                     "name another one, or add --force");
+    const fs::path source = fs::weakly_canonical(a.of, error), place = fs::absolute(folder);
+    if (!a.of.empty() && (source == fs::weakly_canonical(place.parent_path(), error) ||
+                          source == fs::weakly_canonical(place, error)))
+        return fail(ErrorKind::usage, a.folder, "is the scene that is to be repeated",
+                    "name another folder");
     if (!a.force && fs::is_directory(folder, error) && !fs::is_empty(folder, error) && !error)
         return fail(ErrorKind::usage, a.folder, "the folder is not empty",
                     "name another one, or add --force");

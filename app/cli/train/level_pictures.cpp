@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <utility>
+
+#include "base/log.h"
 #include "base/try.h"
 
 namespace gs::cli {
@@ -29,7 +33,14 @@ SplatFile LevelPictures::coarsest() const {
 
 Result<bool> LevelPictures::choose(const Camera& camera) {
     // Only the budget counts, not how close Gaussians lie: a picture, not a frame in time.
-    LevelChoice choice = choose_levels(set_, camera, {.budget = budget_, .pixels = 0});
+    const double others = static_cast<double>(store_.environment());
+    LevelChoice choice =
+        choose_levels(set_, camera, {.budget = std::max(0.0, budget_ - others), .pixels = 0});
+    if (choice.over_budget && !std::exchange(said_, true))
+        log_warning(
+            "the coarsest level with what belongs to every level has {} Gaussians, more "
+            "than the budget of {}: all are drawn",
+            choice.gaussians + store_.environment(), budget_);
     if (model_.count > 0 && choice == shown_) return false;
     for (const std::size_t file : store_.missing(set_, choice)) {
         GS_TRY_VOID(store_.read(set_, file, {}));

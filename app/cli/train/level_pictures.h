@@ -20,6 +20,7 @@ class LevelPictures {
   private:
     LevelSet set_;
     double budget_ = 0;
+    bool said_ = false;  // that even the coarsest level is more
     LevelStore store_;
     LevelChoice shown_;
     GaussianModel model_;  // of shown_; empty until a camera has chosen

@@ -56,6 +56,9 @@ class RenderRun {
 
   private:
     Result<void> prepare();
+    /// What a path and the near plane are placed by: of a set the coarsest level, so that they are
+    /// the same at every budget.
+    const GaussianModel& placing() const { return coarsest_.count > 0 ? coarsest_ : model_; }
     Result<SplatFile> read_scene();
     void choose_precision(bool cuda);
     Result<std::vector<NamedCamera>> choose_cameras();
@@ -72,6 +75,7 @@ class RenderRun {
     std::vector<std::string> maps_;
     GaussianModel model_;                  // of a set by budget: its coarsest level
     std::optional<LevelPictures> levels_;  // of a set by budget
+    GaussianModel coarsest_;               // of a set that is drawn whole
     std::vector<NamedCamera> cameras_;
     RenderOptions options_;
     std::unique_ptr<Rasterizer> rasterizer_;
@@ -107,7 +111,8 @@ Result<void> RenderRun::prepare() {
     draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);
     choose_precision(backend.cuda);
-    if (options_.compatibility == Compatibility::tight) options_.near_plane = near_plane_of(model_);
+    if (options_.compatibility == Compatibility::tight)
+        options_.near_plane = near_plane_of(placing());
     GS_TRY(cameras_, choose_cameras());
     for (NamedCamera& c : cameras_)
         c.camera = through(a_.lens, resized(c.camera, a_.width, a_.height));
@@ -116,11 +121,17 @@ Result<void> RenderRun::prepare() {
 
 Result<SplatFile> RenderRun::read_scene() {
     const PathContents contents = find_contents(a_.scene);
-    if (a_.lod_budget <= 0) return read_any_splats(contents);
-    if (!(contents.splats && contents.splats->has_levels()))
+    const bool set = contents.splats && contents.splats->has_levels();
+    if (a_.lod_budget > 0 && !set)
         return fail(ErrorKind::usage, a_.scene, "has no levels of detail", "omit --lod-budget");
-    GS_TRY(levels_, LevelPictures::open(contents.splats->file, a_.lod_budget));
-    return levels_->coarsest();
+    if (!set) return read_any_splats(contents);
+    GS_TRY(LevelPictures levels, LevelPictures::open(contents.splats->file, a_.lod_budget));
+    if (a_.lod_budget > 0) {
+        levels_ = std::move(levels);
+        return levels_->coarsest();
+    }
+    coarsest_ = levels.coarsest().model;
+    return read_any_splats(contents);
 }
 
 void RenderRun::choose_precision(bool cuda) {
@@ -162,7 +173,7 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
             return fail(ErrorKind::usage, a_.capture, "no camera remains", "omit --test-only");
         return cameras;
     }
-    PathPlace place = capture ? place_of(*capture) : place_of(model_);
+    PathPlace place = capture ? place_of(*capture) : place_of(placing());
     if (!capture) place.fov_y = a_.fov * 3.14159265358979 / 180;
     GS_TRY(auto path, path_cameras({a_.path, a_.width, a_.height, a_.fps, model_.origin}, place));
     for (const std::string& note : path.notes) log_info("{}: {}", a_.path, note);

@@ -63,8 +63,9 @@ LevelWish StreamedLevels::wish() const {
     const double room = std::max(
         1.0, static_cast<double>(memory_of(settings)) / store_.bytes_each() -
                  static_cast<double>(set.gaussians(set.levels - 1) + store_.environment()));
-    return {std::min(settings.lod_budget, room), settings.lod_pixels, settings.lod_level,
-            settings.clip, room};
+    const double budget =
+        std::max(0.0, settings.lod_budget - static_cast<double>(store_.environment()));
+    return {std::min(budget, room), settings.lod_pixels, settings.lod_level, settings.clip, room};
 }
 
 LevelChoice StreamedLevels::wanted() {

@@ -27,8 +27,11 @@ struct RegionSight {
 double length(Vec3d v) { return std::sqrt(dot(v, v)); }
 
 double diagonal_of(const LevelRegion& region) {
-    const Vec3f size = region.hi - region.lo;
-    return std::sqrt(static_cast<double>(dot(size, size)));
+    const auto apart = [](float lo, float hi) {
+        return static_cast<double>(hi) - static_cast<double>(lo);
+    };
+    return std::hypot(apart(region.lo.x, region.hi.x), apart(region.lo.y, region.hi.y),
+                      apart(region.lo.z, region.hi.z));
 }
 
 /// From the nearest point of its box; from inside, as from a tenth of its size away.

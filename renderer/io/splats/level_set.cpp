@@ -91,8 +91,9 @@ Result<void> walk(const Json& root, const std::string& name, LevelSet& out) {
 
 Result<void> add_file_names(const Json& json, const std::string& name, LevelSet& out) {
     const Json& files = member(json, "filenames");
-    if (!files.is_array() || files.size() > kMostFiles)
-        return malformed(name, "has no list \"filenames\"");
+    if (!files.is_array()) return malformed(name, "has no list \"filenames\"");
+    if (files.size() > kMostFiles)
+        return malformed(name, fmt::format("lists more than {} files", kMostFiles));
     std::set<std::string> names;
     const auto check = [&](const std::string& file) -> Result<void> {
         if (!names.insert(file).second)
@@ -156,6 +157,7 @@ Result<LevelSet> read_level_set(const fs::path& lod_meta) {
     if (!levels || *levels == 0) return malformed(name, "\"lodLevels\" is not a number of levels");
     out.levels = *levels;
     GS_TRY_VOID(walk(member(json, "tree"), name, out));
+    if (out.regions.empty()) return malformed(name, "names no region");
     GS_TRY_VOID(check_counts(out));
     return out;
 }

@@ -1,7 +1,7 @@
 // Streamed sets of levels (lod-meta.json, as splat-transform writes them): the same scene at
 // several levels of detail, cut into SOG files, and a tree whose leaves are regions that say which
 // rows of which file they are at each level. read_splats() gathers one level; the studio draws each
-// region at the level that suits its distance.
+// region at a level of its own.
 #pragma once
 
 #include <memory>

@@ -165,15 +165,16 @@ class LevelCutter {
 
 /// `to` with these rows of `from` behind its own.
 void append_rows(const GaussianModel& from, const SplatRows& rows, GaussianModel& to) {
-    GaussianModel more = gathered(from, rows);
-    if (to.count > 0) {
-        GaussianModel both = GaussianModel::to_fill(to.count + more.count, from.sh_degree);
-        both.antialiased = from.antialiased;
-        copy_rows(to, 0, to.count, both, 0);
-        copy_rows(more, 0, more.count, both, to.count);
-        more = std::move(both);
+    const std::size_t count = to.count + rows.size();
+    if (count > to.capacity) {  // twice as large: many small parts are copied a few times
+        GaussianModel larger =
+            GaussianModel::to_fill(std::max(count, 2 * to.count), from.sh_degree);
+        larger.antialiased = from.antialiased;
+        copy_rows(to, 0, to.count, larger, 0);
+        to = std::move(larger);
     }
-    to = std::move(more);
+    copy_rows(gathered(from, rows), 0, rows.size(), to, count - rows.size());
+    to.count = count;
 }
 
 }  // namespace
