@@ -253,13 +253,13 @@ Result<void> whole_suite(Suite& suite) {
                                 fmt::format("the scene \"{}\" needs either capture = FOLDER or "
                                             "the views, width, height of a sample",
                                             scene.name));
+    constexpr const char* kNoTests[] = {"--test-every", "0"};
     for (const SuiteScene& scene : suite.scenes)
-        for (std::size_t i = 0; i + 1 < scene.loading.size() && !suite.exports.empty(); i += 2)
-            if (scene.loading[i] == "--test-every" && scene.loading[i + 1] == "0")
-                return fail_at_line(suite.origin, scene.line,
-                                    fmt::format("exports are scored on held-out photos, of which "
-                                                "the scene \"{}\" has none",
-                                                scene.name));
+        if (!suite.exports.empty() && !std::ranges::search(scene.loading, kNoTests).empty())
+            return fail_at_line(suite.origin, scene.line,
+                                fmt::format("exports are scored on held-out photos, of which "
+                                            "the scene \"{}\" has none",
+                                            scene.name));
     if (suite.settings.empty()) suite.settings.push_back({"default", {}});
     return {};
 }

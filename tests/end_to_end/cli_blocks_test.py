@@ -172,6 +172,14 @@ class Blocks(Case):
         self.expect(0, *self.words(out, "--block", "merge", "--overwrite"))
         self.assertEqual((out / "point_cloud.ply").read_bytes(), merged)
 
+    def test_masks_may_be_elsewhere(self):
+        for name in ("here", "there"):
+            (self.folder / name).mkdir()
+            write_gray_png(self.folder / name / "view_000.png", 96, 72, 255)
+        out = self.folder / "out"
+        self.expect(0, *self.words(out, "--masks", "here"), cwd=self.folder)
+        self.expect(0, *self.words(out, "--masks", self.folder / "there"), says="block-2 has all its steps")
+
     def test_seams_keep_the_limit(self):
         out = self.folder / "out"
         self.expect(0, *self.words(out, "--max-gaussians", 400, blocks=4))

@@ -70,15 +70,15 @@ class Levels(Case):
             result = self.expect(0, "render", meta, *of, "-o", out, "--format", "npy", "--maps", "color", "--json", *words)
             return [(out / image["files"]["color"]).read_bytes() for image in result.json["images"]], result.json
         whole, _ = pictures("whole")
-        enough, told = pictures("enough", "--lod-budget", all_)
+        enough, report = pictures("enough", "--lod-budget", all_)
         self.assertEqual(len(whole), 2)
         self.assertEqual(whole, enough, "where the budget is enough, all is finest")
-        self.assertEqual({image["gaussians"] for image in told["images"]}, {all_})
+        self.assertEqual({image["gaussians"] for image in report["images"]}, {all_})
         orbit = ("--path", "orbit:2", "--width", 64)
         self.assertEqual(pictures("around", of=orbit)[0], pictures("around enough", "--lod-budget", all_, of=orbit)[0])
         less = all_ // 2
-        few, told = pictures("few", "--lod-budget", less)
-        for image in told["images"]:
+        few, report = pictures("few", "--lod-budget", less)
+        for image in report["images"]:
             self.assertLessEqual(image["gaussians"], less)
             self.assertGreater(image["gaussians"], made["coarsest"])
         self.assertNotEqual(whole, few)

@@ -83,6 +83,9 @@ std::optional<std::string> first_difference(const TrainingSettings& there,
     return std::nullopt;
 }
 
+/// Beside the photos, none, or a folder, which may be elsewhere on another machine.
+int mask_choice(const std::string& masks) { return masks.empty() ? 0 : masks == kNoMasks ? 1 : 2; }
+
 /// What is in the block's folder. Errors (usage): another run, or one with other settings or masks.
 Result<void> look_into(BlockRun& run, const TrainingSettings& settings, const std::string& masks) {
     const auto there = run_in(run.folder);
@@ -105,7 +108,7 @@ Result<void> look_into(BlockRun& run, const TrainingSettings& settings, const st
                         : "copy the block's whole folder again, or remove it to train the block "
                           "again");
     std::optional<std::string> other = first_difference(head->settings, settings);
-    if (description.loading.masks != masks)
+    if (mask_choice(description.loading.masks) != mask_choice(masks))
         other = fmt::format("the masks \"{}\", not \"{}\"", description.loading.masks, masks);
     if (other)
         return fail(ErrorKind::usage, path, "was trained with " + *other,
