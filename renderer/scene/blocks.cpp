@@ -266,4 +266,18 @@ GaussianModel joined(std::vector<GaussianModel> parts) {
     return out;
 }
 
+GaussianModel without_faintest(GaussianModel model, const BlockRegion& own, std::size_t most) {
+    if (model.count <= most) return model;
+    std::vector<std::uint32_t> rows, outside;
+    for (std::uint32_t row = 0; row < model.count; ++row)
+        (own.holds(model.mean(row)) ? rows : outside).push_back(row);
+    const float* opacity = model.plane(kOpacityLogits);
+    std::stable_sort(outside.begin(), outside.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return opacity[a] > opacity[b]; });
+    outside.resize(most - std::min(most, rows.size()));  // of more than that
+    rows.insert(rows.end(), outside.begin(), outside.end());
+    std::sort(rows.begin(), rows.end());
+    return gathered(model, rows);
+}
+
 }  // namespace gs

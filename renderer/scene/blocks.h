@@ -57,5 +57,8 @@ GaussianModel chosen(const GaussianModel& model, const std::function<bool(Vec3f 
 /// One model of all of them, in order. All have the same SH degree and origin. Frees each as it is
 /// copied.
 GaussianModel joined(std::vector<GaussianModel> parts);
+/// Where `model` has more than `most` Gaussians: without the least opaque outside `own` that are
+/// too many, in their order. All in `own` stay.
+GaussianModel without_faintest(GaussianModel model, const BlockRegion& own, std::size_t most);
 
 }  // namespace gs

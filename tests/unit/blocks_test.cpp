@@ -217,5 +217,24 @@ TEST(Blocks, MergingKeepsEachGaussianOnce) {
     }
 }
 
+TEST(Blocks, TheFaintestBeyondAreLeftOut) {
+    GaussianModel model(6, 0);
+    for (std::size_t i = 0; i < 6; ++i) {
+        model.at(kMeans, i) = i < 2 ? -1.0f : 1.0f;
+        model.at(kOpacityLogits, i) = i < 2 ? -9.0f : static_cast<float>(i % 4);  // 2, 3, 0, 1
+        model.at(kSh0, i) = static_cast<float>(i);
+    }
+    BlockRegion own;
+    own.hi.x = 0;
+    const auto left = [&](std::size_t most) {
+        const GaussianModel out = without_faintest(model, own, most);
+        return std::vector<float>(out.plane(kSh0), out.plane(kSh0) + out.count);
+    };
+    EXPECT_EQ(left(6), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(left(5), (std::vector<float>{0, 1, 2, 3, 5}));
+    EXPECT_EQ(left(3), (std::vector<float>{0, 1, 3}));
+    EXPECT_EQ(left(1), (std::vector<float>{0, 1})) << "all of its own stay";
+}
+
 }  // namespace
 }  // namespace gs::test

@@ -238,9 +238,9 @@ Result<SplatFile> BlocksCommand::result_of(const BlockRound& round, const BlockR
 
 /// What the second round of a block starts from: its own Gaussians, its neighbours' in its margin
 /// instead of what it made there itself, and its own view of everything beyond. The margin is as
-/// many times as wide as max_gaussians allows; none leaves the block as it is.
+/// many times as wide as max_gaussians allows; where once is too much the faintest beyond go.
 Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
-    constexpr float kTimes[] = {1e30f, 8, 4, 2, 1, 0.5f, 0};
+    constexpr float kTimes[] = {1e30f, 8, 4, 2, 1};
     const auto takes = [&](const BlockRun& from, float times) {
         return [&from, &run, reach = widened(*run.block, times)](Vec3f mean) {
             return from.number == run.number ? from.block->own.holds(mean) || !reach.holds(mean)
@@ -257,16 +257,15 @@ Result<GaussianModel> BlocksCommand::with_neighbours(const BlockRun& run) {
                 counts[t] += take(splats.model.mean(row)) ? 1 : 0;
         }
     }
+    const auto most = static_cast<std::size_t>(rounds_[0].settings.max_gaussians);
     std::size_t fit = 0;
-    while (fit + 1 < std::size(kTimes) &&
-           static_cast<double>(counts[fit]) > rounds_[0].settings.max_gaussians)
-        ++fit;
+    while (fit + 1 < std::size(kTimes) && counts[fit] > most) ++fit;
     std::vector<GaussianModel> parts;
     for (const BlockRun& from : rounds_[0].runs) {
         GS_TRY(const SplatFile splats, result_of(rounds_[0], from));
         parts.push_back(chosen(splats.model, takes(from, kTimes[fit])));
     }
-    return joined(std::move(parts));
+    return without_faintest(joined(std::move(parts)), run.block->own, most);
 }
 
 /// Every seam was trained with what a block had before it is trained again.
