@@ -96,6 +96,10 @@ TrainingPlan plan_training(const CaptureForecast& capture, const TrainingSetting
     by_row("parameters", row.parameters, on_device);
     by_row("Adam moments", row.moments, on_device);
     by_row("density statistics", row.statistics, on_device);
+    if (settings.batch > 1 || settings.lidar_weight > 0) {
+        const auto planes = static_cast<std::uint64_t>(plane_count(degree));
+        by_row("gradients of a batch", 4 * planes + (on_device ? 4 : 0), on_device);
+    }
     out.memory.push_back(
         {"lists and pictures of a step", on_device, frame(out.first), frame(out.most)});
     // Saving copies what is drawn, from a device all of the run; growing has the moments twice.

@@ -64,8 +64,8 @@ const CommandRow kCostRows[] = {
 };
 const CommandRow kColorRows[] = {
     {"color.by",     "Colour Gaussians by",            "View/Colour by 1",
-     "off, opacity, size, anisotropy, sh-energy, gradient, second-moment, density, age, views, error, cost or "
-     "level.", color_by, choice("NAME", kGaussianValueNames)},
+     "off, opacity, size, anisotropy, sh-energy, gradient, second-moment, density, age, views, filter, "
+     "error, cost or level.", color_by, choice("NAME", kGaussianValueNames)},
     {"color.range",  "Range of the colours",           "View/Colour by 1",
      "auto: from the values; or LO HI in their unit.", range, either(numbers("LO HI", -3e38, 3e38), "auto")},
     {"color.filter", "Only values in the range",       "View/Colour by 1",

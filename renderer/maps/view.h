@@ -95,13 +95,14 @@ enum class GaussianValue {
     density,
     age,
     views,
+    filter,
     error,
     cost,
     level
 };
-inline constexpr std::array<const char*, 13> kGaussianValueNames{
+inline constexpr std::array<const char*, 14> kGaussianValueNames{
     "off",     "opacity", "size",  "anisotropy", "sh-energy", "gradient", "second-moment",
-    "density", "age",     "views", "error",      "cost",      "level"};
+    "density", "age",     "views", "filter",     "error",     "cost",     "level"};
 struct ColorBy {
     GaussianValue value = GaussianValue::none;
     Colormap map = Colormap::viridis;

@@ -213,6 +213,10 @@ class Plan(Case):
         files = sum(f.stat().st_size for f in (out / "checkpoint.gsc", out / "point_cloud.ply"))
         beside = 300000 * 728  # a second checkpoint, while it is written
         self.assertAlmostEqual((files + beside) / plan["disk_bytes"], 1, delta=0.02)
+        batch = self.plan(*options, "--batch", 2)
+        self.assertEqual(batch["host_bytes"] - plan["host_bytes"], 300000 * 59 * 4)
+        made = self.trained(*options, "--backend", "cpu", "--batch", 2)[1]
+        self.assertAlmostEqual(made["machine"]["peak_bytes"] / batch["host_bytes"], 1, delta=0.2)
 
     def test_says_what_would_fit(self):
         there = ("--gpu", "rtx4090", "--host-memory", 1000)

@@ -67,6 +67,13 @@ TEST(ValueKinds, of_a_run) {
     values_of_run(GaussianValue::age, run, out);
     EXPECT_EQ(out[0], 100.0f);
     EXPECT_EQ(out[2], 30.0f) << "locked or not";
+    values_of_run(GaussianValue::filter, run, out);
+    EXPECT_TRUE(out.empty()) << "this run has no filter";
+    run.filter.resize_discard(20);
+    run.filter.fill(0.25f);
+    values_of_run(GaussianValue::filter, run, out);
+    EXPECT_EQ(out.size(), m.count);
+    EXPECT_EQ(out[19], 0.25f);
     values_of_run(GaussianValue::opacity, run, out);
     EXPECT_TRUE(out.empty());
 }

@@ -72,6 +72,8 @@ ValueKind kind_of(GaussianValue value) {
             return {"age", "steps", false};
         case GaussianValue::views:
             return {"views that saw it", "steps", false};
+        case GaussianValue::filter:
+            return {"3D filter, standard deviation", "world units", true};
         case GaussianValue::error:
             return {"share of the error, weight x error", "px", true};
         case GaussianValue::cost:
@@ -117,6 +119,8 @@ void values_of_run(GaussianValue value, const RunArrays& run, Buffer<float>& out
         });
     if (value == GaussianValue::views && seen.views.size() >= rows)
         fill(out, rows, [&](std::size_t i) { return seen.views[i]; });
+    if (value == GaussianValue::filter && run.filter.size() >= rows)
+        fill(out, rows, [&](std::size_t i) { return run.filter[i]; });
     if (value == GaussianValue::age)
         fill(out, rows, [&](std::size_t i) {
             const std::uint32_t born =

@@ -23,14 +23,16 @@ constexpr bool is_of_camera(GaussianValue value) {
 /// Kept by a run, and nowhere else.
 constexpr bool is_of_run(GaussianValue value) {
     return value == GaussianValue::second_moment || value == GaussianValue::density ||
-           value == GaussianValue::age || value == GaussianValue::views;
+           value == GaussianValue::age || value == GaussianValue::views ||
+           value == GaussianValue::filter;
 }
 
 /// opacity, size, anisotropy and sh_energy by row. Another value: nothing.
 void values_of_model(GaussianValue value, const GaussianModel& model, Buffer<float>& out);
 /// Those of is_of_run(), by row. age: steps since birth; second_moment: the norm of Adam's v over
 /// all planes, as of each Gaussian's last step; density: what density control compares with its
-/// threshold; views: steps in which it was visible since the last round.
+/// threshold; views: steps in which it was visible since the last round; filter: nothing where the
+/// run has no 3D filter.
 void values_of_run(GaussianValue value, const RunArrays& run, Buffer<float>& out);
 /// Levels of detail by row; NaN for what is of every level.
 void values_of_levels(std::span<const LevelRun> runs, std::size_t rows, Buffer<float>& out);

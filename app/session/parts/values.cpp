@@ -136,7 +136,10 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
             [&](const RunArrays& run) { values_of_run(value, run, by_row_); });
         if (value == GaussianValue::density || value == GaussianValue::views)
             found_.note = "since the last round of density control";
-        if (by_row_.empty()) found_.problem = "no data gathered yet";
+        if (by_row_.empty())
+            found_.problem = value == GaussianValue::filter
+                                 ? "this run has no 3D filter: train with --filter-3d"
+                                 : "no data gathered yet";
     } else if (value == GaussianValue::level) {
         if (scene.level_runs.empty())
             found_.problem = "this scene has one level";
