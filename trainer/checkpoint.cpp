@@ -67,8 +67,9 @@ CaptureNumbers numbers_of(const Capture& capture) {
     const auto mix = [&](std::uint64_t value) { n.fingerprint = hash64(n.fingerprint ^ value); };
     for (const View& view : capture.views) {
         for (const char c : view.name) mix(static_cast<unsigned char>(c));
-        mix(static_cast<std::uint64_t>(view.photo.width) << 33 |
-            static_cast<std::uint64_t>(view.photo.height) << 1 | (view.test ? 1u : 0u));
+        // The camera's size is the photo's, and known where no photo was read.
+        mix(static_cast<std::uint64_t>(view.camera.width) << 33 |
+            static_cast<std::uint64_t>(view.camera.height) << 1 | (view.test ? 1u : 0u));
     }
     return n;
 }

@@ -7,9 +7,11 @@
 #include "app/cli/report.h"
 #include "base/file.h"
 #include "base/json_text.h"
+#include "base/log.h"
 #include "base/try.h"
 #include "renderer/io/paths/path_io.h"
 #include "renderer/scene/origin.h"
+#include "trainer/checkpoint.h"
 
 namespace gs::cli {
 namespace {
@@ -202,6 +204,21 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d ori
         out.push_back(std::move(named));
     }
     return out;
+}
+
+LearnedViews take_learned_views(const PathContents& scene, Capture& capture) {
+    if (scene.model_kind() != PathKind::checkpoint) return {};
+    auto learned = read_checkpoint_views(scene.model(), capture);
+    if (!learned) {
+        log_warning("the run's learned camera looks and corrected cameras are not used: {}",
+                    learned.error().text());
+        return {};
+    }
+    for (std::size_t v = 0; v < learned->cameras.size(); ++v)
+        capture.views[v].camera = learned->cameras[v];
+    const bool corrected = !learned->cameras.empty();
+    if (corrected) log_info("with the cameras that the run corrected");
+    return {std::move(learned->looks), corrected};
 }
 
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only) {

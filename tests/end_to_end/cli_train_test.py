@@ -52,6 +52,16 @@ class Training(Case):
         self.assertEqual((found["cameras"], given["cameras"]), ("corrected", "given"))
         self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
         self.assertNotAlmostEqual(given["test"]["psnr"], made["test"]["psnr"], 3)
+        drawn, looked = [], []
+        for scene in (out, out / "point_cloud.ply"):
+            to = self.folder / "drawn"
+            self.expect(0, "render", scene, "--capture", self.capture, "-o", to)
+            drawn.append([f.read_bytes() for f in sorted(to.glob("*.png"))])
+            looked.append(self.expect(0, "inspect", scene, "--capture", self.capture, "--camera", 0, "--pixel", "30,20",
+                                      "--json").json["color"])
+        self.assertEqual(len(drawn[0]), 8)
+        self.assertNotEqual(drawn[0], drawn[1])
+        self.assertNotEqual(looked[0], looked[1])
 
     def reports(self, out, made):
         """The run as a page: well-formed, with its numbers, and with all it needs inside it."""

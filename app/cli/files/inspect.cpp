@@ -98,7 +98,7 @@ class Inspection {
     const CommonArguments& common_;
     std::array<int, 2> at_{};
     GaussianModel model_;
-    std::shared_ptr<const Capture> capture_;
+    std::shared_ptr<Capture> capture_;
     const View* photo_ = nullptr;  ///< of this camera and size
     NamedCamera camera_;
     RenderOptions options_;
@@ -140,6 +140,7 @@ Result<void> Inspection::choose_camera() {
         if (!is_zero(model_.origin)) loading.origin = model_.origin;
         GS_TRY(capture_, load_with_progress(find_capture(a_.capture), loading));
         options_.background = loading.background;
+        take_learned_views(find_contents(a_.scene), *capture_);
         // With their endings, which render's files do without.
         for (const View& view : capture_->views) cameras.push_back({view.name, view.camera});
     }

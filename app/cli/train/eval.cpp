@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "app/cli/add_value.h"
+#include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
@@ -72,24 +73,6 @@ Json steps_of(const fs::path& scene) {
     const bool same =
         splats.is_string() && fs::path(splats.get<std::string>()).filename() == scene.filename();
     return same ? metrics["steps"] : Json(nullptr);
-}
-
-/// What the run of this checkpoint, or of this folder's checkpoint, learned of its photos. Empty,
-/// with a warning, if the photos are not those of the run.
-CheckpointViews learned_views(const PathContents& scene, const Capture& capture) {
-    if (scene.model_kind() != PathKind::checkpoint) return {};
-    auto learned = read_checkpoint_views(scene.model(), capture);
-    if (learned) return std::move(*learned);
-    log_warning("scored without the run's learned camera looks and corrected cameras: {}",
-                learned.error().text());
-    return {};
-}
-
-/// Each photo from where the run has it; false: from where the capture has it.
-bool correct_cameras(Capture& capture, const std::vector<Camera>& learned) {
-    for (std::size_t v = 0; v < learned.size(); ++v) capture.views[v].camera = learned[v];
-    if (!learned.empty()) log_info("scored with the cameras that the run corrected");
-    return !learned.empty();
 }
 
 /// Those given, or those that the run was trained from, as it read them: also where they are now.
@@ -159,8 +142,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));
     GS_TRY(const auto views, views_of(a, *capture, photos.capture));
     const std::size_t gaussians = scene.model.count;
-    auto [looks, cameras] = learned_views(what, *capture);
-    const bool corrected = correct_cameras(*capture, cameras);
+    const auto [looks, corrected] = take_learned_views(what, *capture);
     const bool through_cameras = looks.mode == AppearanceMode::ppisp;
     if (through_cameras) log_info("scored with the vignettes and tone curves that the run learned");
     ProgressLine progress("evaluate", "evaluating {} photos");

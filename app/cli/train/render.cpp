@@ -166,6 +166,7 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
         if (!is_zero(model_.origin)) options.origin = model_.origin;
         GS_TRY(capture, load_capture(a_.capture, options));
         for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
+        take_learned_views(find_contents(a_.scene), *capture);
     }
     if (a_.path.empty()) {
         auto cameras = cameras_of(*capture, a_.test_only);
