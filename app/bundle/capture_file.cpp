@@ -37,11 +37,13 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
         (view.test ? test : train)
             .push_back(
                 frame_json(name.generic_string(), seen_from_zero(view.camera, -capture.origin)));
-        if (!photos || view.photo.empty()) continue;
+        if (!photos || !has_photo(view)) continue;
         if (progress && !progress("packing photos", i, capture.views.size()))
             return fail(ErrorKind::cancelled, folder.string(), "was cancelled");
         GS_TRY_VOID(make_folder((folder / name).parent_path()));
-        GS_TRY_VOID(write_png(folder / name, view.photo));
+        const WholeView whole(view);
+        if (!has_photo(*whole)) return fail(ErrorKind::unreadable, view.name, whole.problem());
+        GS_TRY_VOID(write_png(folder / name, whole->photo));
     }
     if (!capture.points_are_random) {
         GS_TRY_VOID(write_ply_points(folder / "points3d.ply", capture));

@@ -180,6 +180,13 @@ void add_loading(CLI::App& app, CaptureArguments& a) {
         ->group(group);
 }
 
+void add_photo_memory(CLI::App& app, CaptureArguments& a) {
+    add_given(app, "--photo-memory MIB", a.photo_memory_mib, whole_from(1, 1 << 24),
+              "limit the photos' memory; other photos are reread when needed, with the same result "
+              "[no limit]")
+        ->group("Capture");
+}
+
 void add_background(CLI::App& app, std::string& background, const char* group) {
     add_value(app, "--background R,G,B", background,
               "background, also of transparent photos: r,g,b from 0 to 1, black or white")
@@ -371,6 +378,7 @@ Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
     GS_TRY(options.background, parse_color(arguments.background));
     GS_TRY(options.random_points, parse_init(arguments.init));
     options.max_side = arguments.max_side;
+    options.photo_memory = arguments.photo_memory_mib << 20;
     options.masks = arguments.masks;
     options.lidars = arguments.lidars;
     if (arguments.undistort) options.undistort = *arguments.undistort;
@@ -390,6 +398,7 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     GS_TRY(const CaptureOptions asked, capture_options(arguments, common));
     const CaptureArguments usual;
     if (arguments.downscale != usual.downscale) known.downscale = asked.downscale;
+    if (arguments.photo_memory_mib > 0) known.photo_memory = asked.photo_memory;
     if (arguments.max_side != usual.max_side) known.max_side = asked.max_side;
     if (arguments.masks != usual.masks) known.masks = asked.masks;
     if (arguments.init != usual.init) known.random_points = asked.random_points;

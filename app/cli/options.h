@@ -62,7 +62,8 @@ struct CaptureArguments {
     std::string test_views;  ///< names, comma separated
     std::string background;  ///< "r,g,b", each 0..1; empty: black
     std::optional<bool> undistort;
-    std::string init = "points";  ///< "points" | "random" | "random:N"
+    std::uint64_t photo_memory_mib = 0;  ///< 0: all photos stay in memory
+    std::string init = "points";         ///< "points" | "random" | "random:N"
     bool operator==(const CaptureArguments&) const = default;
 };
 /// --stacks[=HZ]: call stacks of another program, HZ times a second.
@@ -70,6 +71,8 @@ void add_stacks(CLI::App& app, int& hz);
 /// --spill DIR: the folder for spill_to().
 void add_spill(CLI::App& app, std::string& folder);
 void add_loading(CLI::App& app, CaptureArguments& a);
+/// --photo-memory MIB: for commands that can do without all photos in memory.
+void add_photo_memory(CLI::App& app, CaptureArguments& a);
 void add_background(CLI::App& app, std::string& background, const char* group);
 Result<CaptureOptions> capture_options(const CaptureArguments& arguments,
                                        const CommonArguments& common);

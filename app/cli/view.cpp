@@ -18,6 +18,7 @@ void add_options(CLI::App& app, ViewArguments& a) {
     add_value(app, "-o,--output DIR", a.output, "folder for checkpoints and exports");
     add_window(app, a.window);
     add_loading(app, a.loading);
+    add_photo_memory(app, a.loading);
     add_background(app, a.loading.background, "Capture");
     add_settings(app, a.settings);
 }

@@ -49,8 +49,9 @@ const CommandRow kRows[] = {
     {"import",        "Import a capture",               "",
      "Ask how to open a capture, as File > Open does; open any other file at once.", begin, word("PATH")},
     {"import.set",    "Choose how to import",           "",
-     "downscale, test-every, test-views, masks, undistort, background, strategy, steps, gaussians, batch, "
-     "sh-degree or output of the capture that is being imported; without a value, the default.", set, word("NAME"), optional_word("VALUE")},
+     "downscale, test-every, test-views, masks, undistort, photo-memory, background, strategy, steps, gaussians, "
+     "batch, sh-degree or output of the capture that is being imported; without a value, the default.",
+     set, word("NAME"), optional_word("VALUE")},
     {"import.output", "Folder of the imported run…",  "",
      "Output folder of the imported capture's run.", set, always(std::string("output")), word("PATH")},
     {"import.accept", "Open the imported capture",      "",

@@ -17,16 +17,25 @@ const View* photo_view(const LoadedScene& scene, int index) {
 }
 
 PhotoAtSize::Photo PhotoAtSize::of(const LoadedScene& scene, int view, int width, int height) {
-    const View* const whole = photo_view(scene, view);
-    if (!whole || whole->photo.empty() || width > whole->photo.width ||
-        height > whole->photo.height)
+    const View* const asked = photo_view(scene, view);
+    problem_.clear();
+    if (!asked || !has_photo(*asked) || width > asked->photo.width || height > asked->photo.height)
         return {kNoPhoto, kNoPhoto};
-    const Image8& photo = whole->photo;
-    if (photo.width == width && photo.height == height) return {photo, whole->mask};
-    if (view_ != view || width_ != width || height_ != height) {
-        view_ = view, width_ = width, height_ = height;
-        photo_ = resize_area(photo, width, height);
-        mask_ = whole->mask.empty() ? Image8() : resize_area(whole->mask, width, height);
+    if (view_ != asked) {
+        whole_.emplace(*asked);
+        view_ = asked, width_ = height_ = 0;
+    }
+    const View& whole = **whole_;
+    if (whole.photo.empty()) {
+        problem_ = whole_->problem();
+        return {kNoPhoto, kNoPhoto};
+    }
+    if (whole.photo.width == width && whole.photo.height == height)
+        return {whole.photo, whole.mask};
+    if (width_ != width || height_ != height) {
+        width_ = width, height_ = height;
+        photo_ = resize_area(whole.photo, width, height);
+        mask_ = whole.mask.empty() ? Image8() : resize_area(whole.mask, width, height);
         // Pixels that are partly masked hold ignored colour.
         for (std::uint8_t& keep : mask_.bytes) keep = keep == 255 ? 255 : 0;
     }

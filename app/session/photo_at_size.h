@@ -1,5 +1,5 @@
 // PhotoAtSize: a photo of the capture with its mask, as large as the picture beside it. It is
-// shrunk once, for as long as the same is asked for. The viewer owns one.
+// read and shrunk once, for as long as the same is asked for. The viewer owns one.
 #pragma once
 
 #include "app/session/loading.h"
@@ -17,10 +17,15 @@ class PhotoAtSize {
         bool shrunk = false;
     };
     Photo of(const LoadedScene& scene, int view, int width, int height);
+    /// Why the last photo could not be read; empty: it could.
+    const std::string& problem() const { return problem_; }
 
   private:
-    int view_ = -1, width_ = 0, height_ = 0;
+    const View* view_ = nullptr;      ///< that `whole_` is
+    std::optional<WholeView> whole_;  ///< what had to be read is kept for the next picture
+    int width_ = 0, height_ = 0;
     Image8 photo_, mask_;
+    std::string problem_;
 };
 
 }  // namespace gs

@@ -258,6 +258,7 @@ GradientPicture::Drawn Viewer::gradients(const Shown& shown, const ViewRequest& 
                                          RenderResult& result) {
     LoadedScene& scene = shown.scene;
     const View* const view = photo_view(scene, request.settings.capture_view);
+    const auto whole = view ? std::optional<WholeView>(*view) : std::nullopt;
     ViewSettings settings = request.settings;
     if (view) {
         settings = {};
@@ -267,8 +268,8 @@ GradientPicture::Drawn Viewer::gradients(const Shown& shown, const ViewRequest& 
         view ? photo_camera(scene, static_cast<std::size_t>(request.settings.capture_view))
              : camera_of(scene, request, 1.0, false);
     return gradient_picture_.draw(scene, current_model(scene), camera,
-                                  cost_options(scene, settings), view ? view->photo : kNoImage,
-                                  view ? view->mask : kNoImage, upstream, sink, result);
+                                  cost_options(scene, settings), whole ? (*whole)->photo : kNoImage,
+                                  whole ? (*whole)->mask : kNoImage, upstream, sink, result);
 }
 
 std::string Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
@@ -337,7 +338,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     settings.point_size *= scale;  // dots are as large on the screen whatever the picture's size
     const auto [photo, mask, shrunk] = photo_.of(shown.scene, request.settings.capture_view,
                                                  frame->camera.width, frame->camera.height);
-    frame->shrunk = shrunk;
+    frame->shrunk = shrunk, frame->note = photo_.problem();
     const bool both = compares_scenes(shown, request.settings);
     // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
     // and so does a picture that will be written to a file.

@@ -105,6 +105,7 @@ Import::Import(PathContents contents, ImportBase base, std::function<void()> wak
     values_["masks"] = l.masks;
     if (l.undistort != CaptureOptions().undistort)
         values_["undistort"] = l.undistort ? "yes" : "no";
+    if (l.photo_memory > 0) values_["photo-memory"] = std::to_string(l.photo_memory >> 20);
     if (!base_.output.empty() && !run_in(base_.output)) values_["output"] = base_.output;
     for (const auto& [name, number] : base_.settings)
         for (const auto& [choice, setting] : kSettingChoices)
@@ -222,6 +223,11 @@ Result<CaptureOptions> Import::loading() const {
         GS_TRY(const auto factor, integer_argument(text, 1, 64, "downscale"));
         out.downscale = static_cast<int>(factor);
     }
+    out.photo_memory = 0;
+    if (const std::string& text = value("photo-memory"); !text.empty()) {
+        GS_TRY(const auto mib, integer_argument(text, 1, 1 << 24, "photo-memory"));
+        out.photo_memory = static_cast<std::uint64_t>(mib) << 20;
+    }
     out.test_every = CaptureOptions().test_every;
     out.listed_split = ListedSplit::used;
     if (const std::string& text = value("test-every"); !text.empty()) {
@@ -287,7 +293,8 @@ std::string Import::command_line() const {
     const auto option = [&](const char* flag, const std::string& text) {
         if (!text.empty()) out += std::string(" ") + flag + " " + shell_word(text);
     };
-    for (const char* name : {"downscale", "test-every", "test-views", "masks", "background"})
+    for (const char* name :
+         {"downscale", "test-every", "test-views", "masks", "photo-memory", "background"})
         if (value(name) != "auto") option((std::string("--") + name).c_str(), value(name));
     if (!value("undistort").empty())
         out += value("undistort") == "yes" ? " --undistort" : " --no-undistort";
@@ -337,6 +344,9 @@ std::vector<ImportState::Choice> Import::choices() const {
              {"no", "as in the capture"},
              {"yes", "pinhole"}},
             Kind::one_of),
+        choice("photo-memory", "Photo memory",
+               "MiB of photos that stay in memory; others are reread when needed", "all photos",
+               {{"", "all photos"}, {"1024", "1 GiB"}, {"4096", "4 GiB"}}, Kind::number),
         choice("background", "Background",
                "Colour behind the scene: r,g,b from 0 to 1, black or white", "black",
                {{"", "black"}, {"white", "white"}}),

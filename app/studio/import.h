@@ -38,8 +38,8 @@ struct StepSpeed {
 class Import {
   public:
     /// The names of choices, for import.set.
-    static constexpr std::array<const char*, 12> kNames{
-        "downscale", "test-every", "test-views", "masks", "undistort", "background",
+    static constexpr std::array<const char*, 13> kNames{
+        "downscale", "test-every", "test-views", "masks", "undistort", "photo-memory", "background",
         "strategy",  "steps",      "gaussians",  "batch", "sh-degree", "output"};
     Import(PathContents contents, ImportBase base, std::function<void()> wake);
 

@@ -11,13 +11,6 @@ namespace {
 
 constexpr int kLeastCrop = 48;  // pixels of a region's surroundings
 
-bool has_photo(const Capture& capture, std::size_t index) {
-    if (index >= capture.views.size()) return false;
-    const View& view = capture.views[index];
-    return view.photo.width == view.camera.width && view.photo.height == view.camera.height &&
-           !view.photo.empty();
-}
-
 }  // namespace
 
 ProblemSearch::ProblemSearch(std::shared_ptr<const GaussianModel> model,
@@ -30,7 +23,9 @@ ProblemSearch::ProblemSearch(std::shared_ptr<const GaussianModel> model,
       drawer_(model_, rasterizer, options),
       blame_(*model_, rasterizer, options),
       lists_(lists) {
-    std::erase_if(views_, [&](std::size_t view) { return !has_photo(*capture_, view); });
+    std::erase_if(views_, [&](std::size_t view) {
+        return view >= capture_->views.size() || !has_photo(capture_->views[view]);
+    });
     if (views_.empty()) conclude();
 }
 
@@ -52,7 +47,9 @@ bool ProblemSearch::next() {
 }
 
 void ProblemSearch::look(std::size_t index) {
-    const View& view = capture_->views[index];
+    const WholeView whole(capture_->views[index]);
+    if (!has_photo(*whole)) return;
+    const View& view = *whole;
     const RenderResult& drawn = drawer_.draw(view.camera);
     const ImageF error = photo_error(drawn, view);
     blocks_.push_back(sum_blocks(drawn, error, view, index, drawer_.options().background));
@@ -66,13 +63,13 @@ void ProblemSearch::conclude() {
             found_.error_sum += static_cast<double>(block.error);
             pixels += static_cast<double>(block.pixels);
         }
-    found_.photos = views_.size();
+    found_.photos = blocks_.size();
     found_.mean_error = pixels > 0 ? found_.error_sum / pixels : 0;
     found_.region_limit = region_limit(blocks_);
     found_.regions = bad_regions(blocks_, found_.region_limit, lists_.regions);
     found_.holes = holes(blocks_, lists_.holes);
     found_.gaussians = most_blamed(*model_, blame_.sums(), lists_.gaussians);
-    FloaterSearch floaters = find_floaters(*model_, blame_.sums(), views_.size(), lists_.floaters);
+    FloaterSearch floaters = find_floaters(*model_, blame_.sums(), blocks_.size(), lists_.floaters);
     found_.floaters = std::move(floaters.floaters);
     found_.few_photos = floaters.few_photos;
     found_.apart_cell = floaters.cell;
@@ -85,7 +82,9 @@ void ProblemSearch::conclude() {
 }
 
 void ProblemSearch::draw_crops(std::size_t index) {
-    const View& view = capture_->views[index];
+    const WholeView whole(capture_->views[index]);
+    if (!has_photo(*whole)) return;
+    const View& view = *whole;
     const RenderResult& drawn = drawer_.draw(view.camera);
     for (auto* list : {&found_.regions, &found_.holes})
         for (PhotoRegion& region : *list)

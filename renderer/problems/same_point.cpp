@@ -51,7 +51,7 @@ bool PointSearch::look(const View& view, std::size_t index) {
     const double far = view.camera.depth_of(seen);
     const auto at = far > 0 ? view.camera.pixel_of(seen) : Vec2<double>{-1, -1};
     if (!(at.x >= 0 && at.y >= 0 && at.x < view.camera.width && at.y < view.camera.height) ||
-        view.photo.empty()) {
+        !has_photo(view)) {
         ++found_.outside;
         return false;
     }
@@ -62,14 +62,19 @@ bool PointSearch::look(const View& view, std::size_t index) {
         ++found_.hidden;
         return true;
     }
+    const WholeView whole(view);
+    if (!has_photo(*whole)) {
+        ++found_.outside;
+        return true;
+    }
     PointInPhoto one;
     one.view = index;
     one.x = at.x;
     one.y = at.y;
     one.depth = far;
-    one.error = error_around(photo_error(drawn, view), view, x, y);
+    one.error = error_around(photo_error(drawn, *whole), *whole, x, y);
     one.rect = crop_around({x, y, x + 1, y + 1}, kCropPixels, view);
-    one.crops = crops_of(drawn, view, one.rect);
+    one.crops = crops_of(drawn, *whole, one.rect);
     const auto place = std::upper_bound(
         found_.photos.begin(), found_.photos.end(), one,
         [](const PointInPhoto& a, const PointInPhoto& b) { return a.error > b.error; });

@@ -55,6 +55,36 @@ class LentPhoto {
 inline LentPhoto lend_photo(const View& view) {
     return view.source ? LentPhoto(view.source->read(view.number)) : LentPhoto(view);
 }
+/// A photo of its camera's size, here or in a file: it can be trained on and measured against.
+inline bool has_photo(const View& view) {
+    return (!view.photo.empty() || view.source) && view.photo.width == view.camera.width &&
+           view.photo.height == view.camera.height;
+}
+/// The view with its pixels, copied where they had to be read. Where they can no longer be read it
+/// has none.
+class WholeView {
+  public:
+    explicit WholeView(const View& view) : view_(&view) {
+        if (!view.source) return;
+        read_ = view;
+        read_->source = nullptr;
+        try {
+            const LentPhoto lent = lend_photo(view);
+            read_->photo = lent.photo();
+            read_->mask = lent.mask();
+        } catch (const PhotoError& error) {
+            problem_ = error.what();
+        }
+    }
+    const View& operator*() const { return read_ ? *read_ : *view_; }
+    const View* operator->() const { return &**this; }
+    const std::string& problem() const { return problem_; }  ///< empty: it has what there is
+
+  private:
+    const View* view_;
+    std::optional<View> read_;
+    std::string problem_;
+};
 
 struct SparsePoint {
     Vec3f position;

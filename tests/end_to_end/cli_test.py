@@ -61,7 +61,7 @@ class Usage(Case):
         self.expect(2, "train", self.capture, "-o", self.folder, "--downscale", "half", says="half")
         self.expect(2, "train", self.capture, "-o", self.folder, "--background", "1,2,3", says="outside 0 .. 1")
         self.expect(2, "train", self.capture, "-o", self.folder, "--init", "random:0", says="--init random:0")
-        self.expect(2, "train", self.capture, "--view", "--photo-memory", 64, says="--photo-memory")
+        self.expect(2, "train", self.capture, "--view", "--photo-memory", 0, says="--photo-memory")
         self.expect(2, "render", "x.ply", "-o", self.folder, says="--path orbit")
         self.expect(2, self.folder / "nothing.ply", says="error: ")
         self.expect(2, "info", self.folder / "nothing", says="nothing")

@@ -153,7 +153,8 @@ TEST(Import, its_command_line_says_what_it_opens) {
         {"background", "white"},     {"steps", "2000"},
         {"background", ".25,0.5,1"}, {"gaussians", "300000"},
         {"strategy", "mcmc"},        {"batch", "2"},
-        {"sh-degree", "1"},          {"output", "/tmp/it's a run"}};
+        {"sh-degree", "1"},          {"output", "/tmp/it's a run"},
+        {"photo-memory", "16"}};
     for (const auto& [name, value] : choices) {
         ASSERT_TRUE(import.set(name, value)) << name;
         expect_same(import);

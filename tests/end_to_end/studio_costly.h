@@ -16,7 +16,8 @@ namespace gs::testing {
 struct Costly : SessionHarness {
     CommandTable commands = all_commands();
 
-    explicit Costly(const std::string& capture = tiny_capture()) {
+    explicit Costly(const std::string& capture = tiny_capture(), SessionOptions options = {})
+        : SessionHarness(std::move(options)) {
         EXPECT_TRUE(open(capture));
         EXPECT_TRUE(until_done(session.send(jobs::steps(2))));
         EXPECT_TRUE(until_state(RunState::paused));

@@ -145,11 +145,6 @@ void Evaluation::add(const Evaluation& more) {
     psnr_fitted = mean(&ImageScore::psnr_fitted);
 }
 
-bool has_photo(const View& view) {
-    return (!view.photo.empty() || view.source) && view.photo.width == view.camera.width &&
-           view.photo.height == view.camera.height;
-}
-
 std::vector<std::size_t> trainable_or_blind_views(const Capture& capture) {
     std::vector<std::size_t> views = capture.view_indices(false);
     std::erase_if(views, [&](std::size_t v) {

@@ -48,8 +48,6 @@ inline double psnr_of(const LossTerms& terms) {
 PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& mask,
                            bool fitted = false, ScoreRules rules = ScoreRules::gausscope);
 
-/// A photo of its camera's size: it can be trained on and measured against.
-bool has_photo(const View& view);
 /// Views that can be trained on: not held out, with a photo of the camera's size, and not blind
 /// (scene/lost_views.h) where there are others.
 std::vector<std::size_t> trainable_views(const Capture& capture);

@@ -56,6 +56,7 @@ void add_options(CLI::App& app, EvalArguments& a) {
                  "also score lidar ranges: held-out columns, or all with --all, evaluated exactly "
                  "on the CPU");
     add_loading(app, a.loading);
+    add_photo_memory(app, a.loading);
     add_picture(app, a.picture);
     add_exact(app, a.picture);
 }

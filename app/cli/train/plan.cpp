@@ -117,7 +117,6 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
         RunOptions run;
         run.loading = parts.loading;
         narrow(trained, run);
-        run.loading.photo_memory = a.photo_memory_mib << 20;
         GS_TRY(CaptureForecast capture, forecast_capture(find_capture(a.capture), run.loading));
         capture.points = trained.points;
         blocks.push_back(
@@ -162,7 +161,6 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
 Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
                      const TrainingPlace& place, const CommonArguments& common) {
     GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
-    loading.photo_memory = a.photo_memory_mib << 20;
     GS_TRY(const CaptureForecast capture, forecast_capture(find_capture(a.capture), loading));
     const bool device = !place.gpu.empty();
     const TrainingPlan plan =

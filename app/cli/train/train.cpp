@@ -93,9 +93,15 @@ tl::unexpected<Error> nothing_to_train_on() {
                 "gausscope train CAPTURE, or --resume RUN; see --help");
 }
 
+/// No option changes the photos that are read.
+bool same_photos(CaptureArguments loading) {
+    loading.photo_memory_mib = 0;
+    return loading == CaptureArguments();
+}
+
 /// For a resumed run. usage: loading options without a capture to load.
 Result<void> loads_as_before(const TrainArguments& a) {
-    if (!(a.loading == CaptureArguments()) && a.capture.empty())
+    if (!same_photos(a.loading) && a.capture.empty())
         return fail(ErrorKind::usage, "", "a run resumes with the same loading options",
                     "omit the loading options, or name the capture");
     return {};
@@ -107,7 +113,6 @@ Result<RunOptions> run_from(const TrainArguments& a, const CommonArguments& comm
     GS_TRY(RunOptions out, run_options(a));
     GS_TRY(out.loading, capture_options(a.loading, common));
     out.loading.background = background;
-    out.loading.photo_memory = a.photo_memory_mib << 20;
     GS_TRY(const fs::path checkpoint, checkpoint_of(a));
     out.resumed_from = checkpoint.string();
     out.capture = a.capture;
@@ -134,7 +139,7 @@ Result<RunOptions> run_from(const TrainArguments& a, const CommonArguments& comm
         return fail(ErrorKind::usage, own.string(), "was trained from " + photos.capture,
                     "use another folder for another capture");
     // The same photos in another folder are read as before, unless options change that.
-    if (a.loading == CaptureArguments()) out.loading = photos.loading;
+    if (same_photos(a.loading)) out.loading = photos.loading;
     out.loading.background = photos.loading.background;
     return out;
 }
@@ -383,9 +388,6 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     if (a.run.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))
         return fail(ErrorKind::usage, "", "--keep-best needs evaluations during training",
                     "add --eval-every N");
-    if (a.view && a.photo_memory_mib != 0)
-        return fail(ErrorKind::usage, "", "the studio keeps all photos in memory",
-                    "omit --photo-memory or --view");
     if (a.view && !a.layout.empty())
         return fail(ErrorKind::usage, "", "--layout does not work with --view",
                     "train, then gausscope convert RUN DIR --layout " + a.layout);

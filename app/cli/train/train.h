@@ -26,7 +26,6 @@ void narrow(const TrainedBlock& block, RunOptions& run);
 struct TrainArguments {
     std::string capture, output;
     CaptureArguments loading;
-    std::uint64_t photo_memory_mib = 0;  ///< 0: all photos stay in memory
     std::vector<std::pair<std::string, double>>
         settings;  ///< named by the table in trainer/settings/settings.h, as given
     std::optional<std::uint64_t> eval_every;  ///< none: at the end only, in the studio every 1,000

@@ -77,10 +77,7 @@ void add_train_options(CLI::App& app, TrainArguments& a) {
     add_recording(app, a);
     app.add_flag("--view", a.view, "open the studio on it");
     add_window(app, a.window);
-    add_given(app, "--photo-memory MIB", a.photo_memory_mib, whole_from(1, 1 << 24),
-              "limit the photos' memory; other photos are reread when needed, with the same result "
-              "[no limit]")
-        ->group("Capture");
+    add_photo_memory(app, a.loading);
     add_value(app, "--lidar PATH,...", a.loading.lidars,
               "also learn from these recordings, with poses in the capture's world; needs "
               "--lidar-weight")

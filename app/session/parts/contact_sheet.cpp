@@ -48,7 +48,8 @@ ContactSheet::Cell* ContactSheet::next(const Shown& shown) {
 
 void ContactSheet::make(const Shown& shown, Cell& cell) {
     const auto index = static_cast<std::size_t>(&cell - cells_.data());
-    const View& of = shown.scene.capture->views[index];
+    const WholeView whole(shown.scene.capture->views[index]);
+    const View& of = *whole;
     const int width = std::min(wanted_.width, of.camera.width);
     const double shrunk = static_cast<double>(width) / of.camera.width;
     // As the viewer rounds it, so that the parts are of one size.

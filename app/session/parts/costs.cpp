@@ -81,7 +81,7 @@ std::vector<std::size_t> photos_to_measure(const LoadedScene& scene) {
     if (!scene.capture) return {};
     for (std::size_t i = 0; i < scene.capture->views.size(); ++i) {
         const View& view = scene.capture->views[i];
-        if (view.photo.empty()) continue;
+        if (!has_photo(view)) continue;
         all.push_back(i);
         if (view.test) test.push_back(i);
     }
@@ -244,15 +244,16 @@ bool Costs::follow_rows(const LoadedScene& scene) {
 }
 
 void Costs::measure_photo(const Shown& shown, std::size_t index) {
-    const View& view = shown.scene.capture->views[index];
+    const WholeView view(shown.scene.capture->views[index]);
     RenderResult picture;
     const auto psnr = [&](const std::shared_ptr<const GaussianTint>& tint) {
         the<Viewer>().draw_photo(shown, index, tint, picture);
-        return score_picture(picture.color, view.photo, view.mask).psnr;
+        return has_photo(*view) ? score_picture(picture.color, view->photo, view->mask).psnr
+                                : std::numeric_limits<double>::quiet_NaN();
     };
     const double with = psnr(hidden_), without = psnr(without_);
     CostWithout& out = *report_->without;
-    if (!std::isfinite(with) || !std::isfinite(without)) {  // masked entirely
+    if (!std::isfinite(with) || !std::isfinite(without)) {  // masked entirely, or gone
         --out.photos;
         return;
     }

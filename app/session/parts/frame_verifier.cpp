@@ -15,8 +15,8 @@ constexpr std::int64_t kMostGradientPixels = 256 * 256;
 /// Everything the task needs, so that the engine can continue meanwhile.
 struct VerifySubject {
     std::shared_ptr<const GaussianModel> model;
-    std::shared_ptr<const Capture> capture;  ///< holds the photo
-    const Image8* photo = nullptr;
+    std::shared_ptr<const Capture> capture;
+    int photo = -1;  ///< of the capture; -1: none
     Camera camera;
     RenderOptions options;
     reference::Region region;
@@ -25,8 +25,19 @@ struct VerifySubject {
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer;
 };
 
+/// The photo of the subject, where it is of the camera's size and no mask hides parts of it.
+const Image8* photo_of(const View& view, const Camera& camera) {
+    const bool fits = view.photo.width == camera.width && view.photo.height == camera.height;
+    return fits && !view.photo.empty() && view.mask.empty() ? &view.photo : nullptr;
+}
+
 Result<VerifyReport> verify_subject(const VerifySubject& subject, const Progress& progress) {
     GS_TRY(const auto rasterizer, subject.make_rasterizer());
+    const bool any = subject.photo >= 0 && subject.capture &&
+                     static_cast<std::size_t>(subject.photo) < subject.capture->views.size();
+    const auto view = any ? std::optional<WholeView>(
+                                subject.capture->views[static_cast<std::size_t>(subject.photo)])
+                          : std::nullopt;
     const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
         return progress("verifying the frame", done, total);
     };
@@ -35,18 +46,9 @@ Result<VerifyReport> verify_subject(const VerifySubject& subject, const Progress
                         .options = subject.options,
                         .region = subject.region,
                         .gradients = subject.gradients,
-                        .photo = subject.photo,
+                        .photo = view ? photo_of(**view, subject.camera) : nullptr,
                         .lambda_dssim = subject.lambda_dssim},
                        *rasterizer, told);
-}
-
-/// The photo that is shown, where it is of the camera's size and no mask hides parts of it.
-const Image8* photo_of(const LoadedScene& scene, int view, const Camera& camera) {
-    if (view < 0 || !scene.capture || static_cast<std::size_t>(view) >= scene.capture->views.size())
-        return nullptr;
-    const View& of = scene.capture->views[static_cast<std::size_t>(view)];
-    const bool fits = of.photo.width == camera.width && of.photo.height == camera.height;
-    return fits && of.mask.empty() ? &of.photo : nullptr;
 }
 
 std::string words_of(const VerifyReport& report) {
@@ -95,7 +97,7 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
                                              subject.camera.width, subject.camera.height));
     subject.options = render_options(scene, request->settings);
     subject.capture = scene.capture;
-    subject.photo = photo_of(scene, request->settings.capture_view, subject.camera);
+    subject.photo = request->settings.capture_view;
     subject.lambda_dssim = ctx_.options.settings.lambda_dssim;
     // Gradients are of the Gaussians as they are, and through a lens.
     const bool plain = !subject.camera.orthographic() && subject.options.scale_modifier == 1.0f;

@@ -117,7 +117,8 @@ void Inspector::answer() {
     RenderOptions options = render_options(scene, asked_->request.settings);
     options.tint = the<ShownTint>().hiding();  // figures are of Gaussians in their own colours
     const View* const view = photo_view(scene, asked_->request.settings.capture_view);
-    const bool measured = view && !view->photo.empty();
+    const auto whole = view ? std::optional<WholeView>(*view) : std::nullopt;
+    const bool measured = whole && !(*whole)->photo.empty();
     const PixelWalk walk(the<Viewer>().current_model(scene), *camera, options, asked_->x, asked_->y,
                          measured ? kLossReach : 0);
     auto out = std::make_shared<PixelAnswer>();
@@ -128,7 +129,7 @@ void Inspector::answer() {
     out->profile = name_of(options.compatibility);
     if (measured) {
         const auto& settings = scene.trainer ? scene.trainer->settings() : ctx_.options.settings;
-        out->photo = against(*view, walk, asked_->x, asked_->y, settings.lambda_dssim);
+        out->photo = against(**whole, walk, asked_->x, asked_->y, settings.lambda_dssim);
         walk.share_out(out->photo->v_color, out->report);
         ViewSettings untouched;
         untouched.capture_view = asked_->request.settings.capture_view;

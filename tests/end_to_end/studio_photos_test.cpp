@@ -1,0 +1,108 @@
+// Photos that do not stay in memory, in the studio: whatever shows or measures them reads them,
+// with the same result; and one that has gone is said.
+#include <algorithm>
+#include <cmath>
+
+#include "app/session/parts/contact_sheet.h"
+#include "panels/state/cost_report.h"
+#include "panels/state/inspection.h"
+#include "panels/state/photo_problems.h"
+#include "panels/state/verify_report.h"
+#include "tests/end_to_end/studio_costly.h"
+
+namespace gs {
+namespace {
+
+using testing::Costly;
+using testing::tiny_capture;
+
+SessionOptions with_photo_memory(std::uint64_t bytes) {
+    SessionOptions options;
+    options.capture.photo_memory = bytes;
+    return options;
+}
+
+/// What parts of the studio made of the photos.
+struct Seen {
+    std::vector<std::vector<std::uint8_t>> pictures;
+    std::vector<double> numbers;
+    std::vector<std::string> rows;
+};
+Seen seen_with(std::uint64_t photo_memory) {
+    Costly h(tiny_capture(), with_photo_memory(photo_memory));
+    Seen out;
+    const auto shown = [&](const char* command) {
+        EXPECT_TRUE(h.give(command));
+        const auto frame = h.look();
+        EXPECT_EQ(frame->note, "");
+        out.pictures.push_back(frame->rgba.bytes);
+        out.numbers.push_back(frame->psnr);
+    };
+    for (const char* mode : {"view.mode photo", "view.mode error", "view.mode color"}) shown(mode);
+    h.state.width = 40, h.state.height = 30;
+    shown("view.mode error");
+    h.state.width = 80, h.state.height = 60;
+    shown("color.by error");
+    EXPECT_TRUE(h.give("color.by off"));
+    EXPECT_TRUE(h.give("inspect.pixel 30 20"));
+    EXPECT_TRUE(h.until([&] { return h.state.inspection && h.state.inspection->pixel; }));
+    const auto& of_pixel = h.state.inspection->pixel->photo;
+    EXPECT_TRUE(of_pixel);
+    if (of_pixel) out.numbers.insert(out.numbers.end(), {of_pixel->color.y, of_pixel->v_color.y});
+    EXPECT_TRUE(h.give("cost.without 40"));
+    EXPECT_TRUE(h.until([&] {
+        return h.state.cost_report && h.state.cost_report->without &&
+               h.state.cost_report->without->done == h.state.cost_report->without->photos;
+    }));
+    const CostWithout& without = *h.state.cost_report->without;
+    out.numbers.insert(out.numbers.end(), {static_cast<double>(without.photos), without.psnr});
+    EXPECT_TRUE(h.give("verify.frame"));
+    EXPECT_TRUE(h.until([&] { return h.state.verified != nullptr; }));
+    for (const ComparisonRow& row : h.state.verified->rows) out.rows.push_back(row.what);
+    EXPECT_TRUE(h.give("problems.find"));
+    EXPECT_TRUE(h.until([&] { return h.state.problems && h.state.problems->found; }));
+    const FoundProblems& found = *h.state.problems->found;
+    out.numbers.insert(out.numbers.end(), {static_cast<double>(found.photos), found.error_sum});
+    for (const PhotoRegion& region : found.regions) {
+        EXPECT_TRUE(region.crops);
+        if (region.crops) out.pictures.push_back(region.crops->bytes);
+    }
+    h.session.send([](Engine& e) { e.part<ContactSheet>().want({.width = 40, .views = {3}}); });
+    EXPECT_TRUE(h.until(
+        [&] { return h.state.sheet && h.state.sheet->size() == 9 && (*h.state.sheet)[3]; }));
+    out.pictures.push_back((*h.state.sheet)[3]->strip.bytes);
+    EXPECT_TRUE(h.errors.empty());
+    return out;
+}
+
+TEST(PhotosOnDisk, are_seen_and_measured_as_those_in_memory) {
+    const Seen whole = seen_with(0), streamed = seen_with(1);
+    EXPECT_GT(whole.pictures.size(), 6u);
+    EXPECT_EQ(whole.pictures, streamed.pictures);
+    EXPECT_EQ(whole.numbers, streamed.numbers);
+    EXPECT_EQ(whole.rows, streamed.rows);
+    EXPECT_TRUE(std::ranges::any_of(
+        whole.rows, [](const std::string& row) { return row.find("loss") != std::string::npos; }));
+}
+
+TEST(PhotosOnDisk, one_that_has_gone_is_said) {
+    const testing::TemporaryFolder folder;
+    const fs::path copy = folder.path() / "capture";
+    fs::copy(tiny_capture(), copy, fs::copy_options::recursive);
+    Costly h(copy.string(), with_photo_memory(1));
+    const std::string name = (*h.state.cameras)[1].name;
+    fs::path file;
+    for (const auto& entry : fs::recursive_directory_iterator(copy))
+        if (entry.path().filename() == fs::path(name).filename()) file = entry.path();
+    ASSERT_TRUE(fs::remove(file)) << name;
+    ASSERT_TRUE(h.give("view.mode photo"));
+    EXPECT_EQ(h.look()->note, "") << "the first is there";
+    h.state.view.capture_view = 1;
+    EXPECT_NE(h.look()->note.find(name), std::string::npos) << h.look()->note;
+    ASSERT_TRUE(h.give("problems.find"));
+    ASSERT_TRUE(h.until([&] { return h.state.problems && h.state.problems->found; }));
+    EXPECT_EQ(h.state.problems->found->photos, 8u);
+}
+
+}  // namespace
+}  // namespace gs
