@@ -261,6 +261,16 @@ class Lab(Case):
         self.expect(0, "train", capture, "-o", self.folder / "other", *words)
         self.told(3, "check-log", self.folder / "other" / "benchmark.jsonl", out=["refused", "its photos differ from those of toys"])
 
+    def test_each_scenery_has_the_bits_that_the_suite_was_made_of(self):
+        """Where one of these changes, make the hashes of assets/suites/time_to_quality.suite again."""
+        known = {"toys": "181b06c823ccc7f1", "diorama": "502415847a24360d", "village": "3db1b7828c8e1aab"}
+        for scenery, photos in known.items():
+            capture, out = self.folder / scenery, self.folder / f"{scenery} trained"
+            self.expect(0, "sample", capture, "--scenery", scenery, "--views", 12, "--width", 120, "--height", 90, "--points", 500)
+            self.expect(0, "train", capture, "-o", out, "--steps", 1, "--eval-every", 1, "--until-psnr", 99)
+            log = (out / "benchmark.jsonl").read_text().splitlines()
+            self.assertEqual(json.loads(log[0])["photos_hash"], photos, scenery)
+
 
 class Desk(Case):
     """The lab in the studio, by the commands that its panel gives."""
