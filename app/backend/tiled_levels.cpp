@@ -60,6 +60,7 @@ Result<SplatNotes> write_tiled_levels(const fs::path& lod_meta, const GaussianMo
     GS_TRY(const auto levels, levels_of(tile.resized(tile.count, 0), progress, coarsest));
     std::size_t rows = 0;
     for (const GaussianModel& level : levels) rows += copies * level.count;
+    GS_TRY_VOID(LevelSetWriter::check_size(lod_meta, rows, copies, levels.size()));
     LevelSetWriter writer(lod_meta, levels.size(), rows, {.trained = {}, .progress = progress});
     for (std::uint64_t i = 0; i < copies; ++i) {
         const auto place = [&](int axis, std::uint64_t steps) {

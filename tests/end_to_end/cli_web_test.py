@@ -58,6 +58,8 @@ class Levels(Case):
         self.assertGreater(made["levels"], 1)
         self.expect(2, "sample", meta, "--of", self.scene, says="there already")
         self.expect(2, "sample", meta, says="--of")
+        self.expect(2, "sample", self.folder / "huge" / "lod-meta.json", "--of", self.scene, "--tiles", 1000, says="more than can be read")
+        self.assertFalse((self.folder / "huge").exists())
         self.expect(2, "sample", self.folder / "capture", "--of", self.scene, says="lod-meta.json")
         lo, hi = (self.expect(0, "info", meta.parent, "--json").json["bounds"][end] for end in ("lo", "hi"))
         corner = [2 * b - a for a, b in zip(lo, hi)]
@@ -73,7 +75,7 @@ class Levels(Case):
         enough, report = pictures("enough", "--lod-budget", all_)
         self.assertEqual(len(whole), 2)
         self.assertEqual(whole, enough, "where the budget is enough, all is finest")
-        self.assertEqual({image["gaussians"] for image in report["images"]}, {all_})
+        self.assertEqual({image["gaussians"] for image in report["images"]} | {report["gaussians"]}, {all_})
         orbit = ("--path", "orbit:2", "--width", 64)
         self.assertEqual(pictures("around", of=orbit)[0], pictures("around enough", "--lod-budget", all_, of=orbit)[0])
         less = all_ // 2
@@ -83,6 +85,7 @@ class Levels(Case):
             self.assertGreater(image["gaussians"], made["coarsest"])
         self.assertNotEqual(whole, few)
         self.expect(2, "render", self.scene, "--path", "orbit:1", "-o", self.folder / "x", "--lod-budget", 10, says="no levels of detail")
+        self.expect(2, "render", meta, "--lidar", self.folder, "-o", self.folder / "x", "--lod-budget", 10, says="--lidar works only")
         self.expect(0, "render", meta, *orbit, "-o", self.folder / "one", "--lod-budget", 1, says="more than the budget of 1")
         self.expect(2, "sample", meta, "--of", meta.parent, "--force", says="is the scene that is to be repeated")
         empty = self.folder / "empty.json"

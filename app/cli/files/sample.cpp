@@ -59,10 +59,7 @@ Result<int> write_tiles(const SampleArguments& a, const CommonArguments& common)
     const auto notes = write_tiled_levels(a.folder, scene.model, a.tiles, common.seed.value_or(42),
                                           told_by(progress));
     progress.finish();
-    if (!notes) {
-        report(notes.error());
-        return kFailed;
-    }
+    if (!notes) return report(notes.error());
     for (const std::string& note : *notes) log_info("{}: {}", a.folder, note);
     GS_TRY(const LevelSet set, read_level_set(a.folder));
     const double seconds = seconds_since(begin);

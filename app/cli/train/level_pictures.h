@@ -16,6 +16,8 @@ class LevelPictures {
     /// the files.
     Result<bool> choose(const Camera& camera);
     const GaussianModel& model() const { return model_; }
+    /// Of the whole set at its finest level.
+    std::uint64_t finest() const { return set_.gaussians(0) + store_.environment(); }
 
   private:
     LevelSet set_;

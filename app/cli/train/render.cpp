@@ -314,7 +314,7 @@ Result<int> RenderRun::run() {
               {"scene", a_.scene},
               {"output", a_.output},
               {"backend", rasterizer_->name()},
-              {"gaussians", model_.count},
+              {"gaussians", levels_ ? levels_->finest() : model_.count},
               {"profile", name_of(options_.compatibility)},
               {"projection", projection_of(a_.picture, options_)},
               {"format", a_.format},
@@ -368,7 +368,8 @@ Result<int> film_lapse(const RenderArguments& a, const CommonArguments& common) 
 Result<int> run(const RenderArguments& a, const CommonArguments& common) {
     if (a.lapse) return film_lapse(a, common);
     if (!a.lidar.empty()) {
-        if (!(a.cameras + a.capture + a.path + a.video + a.maps).empty() || a.output.empty())
+        if (!(a.cameras + a.capture + a.path + a.video + a.maps).empty() || a.output.empty() ||
+            a.lod_budget > 0)
             return fail(ErrorKind::usage, "", "--lidar works only with -o and --format");
         return render_lidar(a.scene, a.lidar, a.output, a.format == "npy", common);
     }

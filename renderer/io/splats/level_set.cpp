@@ -17,8 +17,7 @@ namespace gs {
 namespace {
 
 using Json = nlohmann::json;
-constexpr std::uint64_t kLargestMeta = 256 << 20;
-constexpr std::uint64_t kMostFiles = 1 << 16, kMostLevels = 64;
+constexpr std::uint64_t kMostLevels = 64;
 
 fs::path folder_of(const fs::path& lod_meta) {
     return lod_meta.parent_path().empty() ? fs::path(".") : lod_meta.parent_path();
@@ -55,7 +54,7 @@ Result<void> add_leaf(const Json& lods, const Bound& bound, const std::string& n
         if (problem != std::errc() || end != key.data() + key.size() || level >= out.levels ||
             !entry.is_object())
             continue;
-        const auto file = whole_number(member(entry, "file"), kMostFiles),
+        const auto file = whole_number(member(entry, "file"), kMostLevelFiles),
                    offset = whole_number(member(entry, "offset"), 1ull << 32),
                    count = whole_number(member(entry, "count"), 1ull << 32);
         if (!file || !offset || !count || *file >= out.files.size())
@@ -92,8 +91,8 @@ Result<void> walk(const Json& root, const std::string& name, LevelSet& out) {
 Result<void> add_file_names(const Json& json, const std::string& name, LevelSet& out) {
     const Json& files = member(json, "filenames");
     if (!files.is_array()) return malformed(name, "has no list \"filenames\"");
-    if (files.size() > kMostFiles)
-        return malformed(name, fmt::format("lists more than {} files", kMostFiles));
+    if (files.size() > kMostLevelFiles)
+        return malformed(name, fmt::format("lists more than {} files", kMostLevelFiles));
     std::set<std::string> names;
     const auto check = [&](const std::string& file) -> Result<void> {
         if (!names.insert(file).second)
@@ -147,7 +146,7 @@ std::uint64_t LevelSet::gaussians(std::size_t level) const {
 Result<LevelSet> read_level_set(const fs::path& lod_meta) {
     const auto folder = open_folder(folder_of(lod_meta));
     const std::string meta_name = lod_meta.filename().string();
-    GS_TRY(const auto bytes, folder->read(meta_name, kLargestMeta));
+    GS_TRY(const auto bytes, folder->read(meta_name, kLargestLevelMeta));
     const std::string name = folder->describe(meta_name);
     GS_TRY(const auto json, parse_json_object(bytes, name, JsonBy::anyone));
     LevelSet out;

@@ -48,6 +48,8 @@ struct LevelSet {
     std::uint64_t gaussians(std::size_t level) const;
 };
 
+/// What read_level_set() accepts.
+inline constexpr std::uint64_t kMostLevelFiles = 1 << 16, kLargestLevelMeta = 256 << 20;
 /// Errors: unreadable, malformed; levels that claim more than the files on disk can hold.
 Result<LevelSet> read_level_set(const fs::path& lod_meta);
 /// One of its files (or the environment), whole. Errors: of a SOG.
@@ -61,6 +63,10 @@ Result<SplatFile> read_level_file(const LevelSet& set, const std::string& name,
 /// interrupted is not there.
 class LevelSetWriter {
   public:
+    /// Before anything is written: whether a set of about so much will be read again. Errors:
+    /// usage.
+    static Result<void> check_size(const fs::path& lod_meta, std::uint64_t rows,
+                                   std::uint64_t regions, std::uint64_t levels);
     /// `rows`: of all levels of all parts, for the progress. Nothing is written yet.
     LevelSetWriter(fs::path lod_meta, std::size_t levels, std::size_t rows,
                    SplatWriteOptions options);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/file.h"
+#include "base/format.h"
 #include "base/json_write.h"
 #include "base/try.h"
 #include "renderer/io/splats/level_set.h"
@@ -226,6 +227,21 @@ Result<void> LevelSetWriter::add(std::span<const GaussianModel> levels) {
         }
     }
     return {};
+}
+
+Result<void> LevelSetWriter::check_size(const fs::path& lod_meta, std::uint64_t rows,
+                                        std::uint64_t regions, std::uint64_t levels) {
+    // Bytes of lod-meta.json, measured.
+    constexpr std::uint64_t kOfRegion = 150, kOfPiece = 45;
+    const std::uint64_t files = rows / kFileRows + levels,
+                        bytes = regions * (kOfRegion + kOfPiece * levels);
+    if (files <= kMostLevelFiles && bytes <= kLargestLevelMeta) return {};
+    return fail(ErrorKind::usage, lod_meta.string(),
+                fmt::format("would have {} files and a list of {}, more than can be read (at most "
+                            "{} and {})",
+                            files, format_bytes(static_cast<double>(bytes)), kMostLevelFiles,
+                            format_bytes(static_cast<double>(kLargestLevelMeta))),
+                "write fewer Gaussians");
 }
 
 Result<void> LevelSetWriter::State::write(LevelSetFile& file, const GaussianModel& level) {
