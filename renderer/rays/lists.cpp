@@ -56,7 +56,12 @@ class Placer {
         for (int i = 0; i < 3; ++i)
             for (int k = 0; k < 3; ++k) rotation_.m[i][k] = static_cast<float>(r.m[i][k]);
         place_ = inverse_of(tiles.frame()).translation;
-        for (const RayBin& bin : tiles.bins()) lows_.push_back(bin.low);
+        float covered = 0;
+        for (const RayBin& bin : tiles.bins()) {
+            lows_.push_back(bin.low);
+            covered += bin.high - bin.low;
+        }
+        gaps_ = covered < 2;
         // Outside of all tiles' slopes, as planes through the axis of the frame.
         float low = 1e30f, high = -1e30f;
         for (const RayTile& tile : tiles.tiles()) {
@@ -68,7 +73,8 @@ class Placer {
             outward_.push_back({-slope * length, length});
         }
     }
-    /// True where it is plain that no ray comes near: it lies above or below all of them.
+    /// True where it is plain that no ray comes near: it lies above or below all of them, or
+    /// between bins, where those leave out half of the turn or more.
     bool beyond(std::size_t i) const {
         RayGaussian g;
         g.mean = model_.mean(i);
@@ -79,7 +85,7 @@ class Placer {
                     reach = kMostSigmas * std::exp(largest) + tiles_.spread();
         for (const Vec2<float> n : outward_)
             if (n.x * r + n.y * p.z > reach * 1.001f + kMargin * r) return true;
-        return false;
+        return gaps_ && r > 1.001f * reach && between_bins(p, 1.001f * reach / r);
     }
     /// False where it draws nothing, whatever the ray.
     bool prepare(std::size_t i, RayGaussian& out, Outline& outline) const {
@@ -131,6 +137,17 @@ class Placer {
     }
 
   private:
+    /// What is seen there, with this sine of half its angle from above.
+    bool between_bins(Vec3f p, float sine) const {
+        const float cosine = std::sqrt(1 - sine * sine),
+                    low = quarter_turns({cosine * p.x + sine * p.y, cosine * p.y - sine * p.x}),
+                    high = quarter_turns({cosine * p.x - sine * p.y, cosine * p.y + sine * p.x});
+        if (low > high) return false;  // over the seam
+        const auto after = std::upper_bound(lows_.begin(), lows_.end(), high + kMargin);
+        if (after == lows_.begin()) return true;
+        const auto last = static_cast<std::size_t>(after - lows_.begin()) - 1;
+        return tiles_.bins()[last].high < low - kMargin;
+    }
     Vec3f seen_from(Vec3d place, const RayGaussian& g) const {
         return rotation_ * Vec3f{static_cast<float>(g.mean.x - place.x),
                                  static_cast<float>(g.mean.y - place.y),
@@ -177,6 +194,7 @@ class Placer {
     Mat3f rotation_;
     Vec3d place_;
     std::vector<float> lows_;
+    bool gaps_ = false;                 ///< bins leave out half of the turn or more
     std::vector<Vec2<float>> outward_;  ///< normals, r and z
 };
 

@@ -54,6 +54,7 @@ class RayTiles {
   public:
     /// `frame`: a place near all origins, and axes (frame from world) with x ahead and z up for
     /// which elevations stay far from +-90 degrees; where they do not, tiles only get larger.
+    /// In parallel; the same on any number of threads.
     RayTiles(std::span<const CameraRay> rays, const Pose& frame_from_world);
 
     std::size_t rays() const { return rays_; }
@@ -72,8 +73,11 @@ class RayTiles {
     std::uint64_t bytes() const;
 
   private:
-    void add_bin(std::span<const CameraRay> rays, std::span<AimedRay> all);
-    void add_tile(std::span<const CameraRay> rays, std::span<AimedRay> of, double half_bin);
+    std::vector<AimedRay> aim(std::span<const CameraRay> rays);
+    void make_room(std::size_t of_bin);
+    void fill_bin(std::span<const CameraRay> rays, std::span<AimedRay> all, RayBin& bin);
+    void fill_tile(std::span<const CameraRay> rays, std::span<const AimedRay> of, double half_bin,
+                   RayTile& tile);
 
     std::size_t rays_ = 0;
     Pose frame_;
@@ -82,7 +86,6 @@ class RayTiles {
     std::vector<RayTile> tiles_;
     std::vector<std::uint32_t> ray_of_;
     Buffer<float> direction_off_, origin_off_;
-    std::vector<Vec3d> directions_, origins_;  ///< the same, while they are gathered
 };
 /// A frame for the rays of a camera: x ahead and z up, as its one pose stands.
 Pose ray_frame(const Camera& camera);

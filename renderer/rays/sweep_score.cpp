@@ -34,16 +34,17 @@ double median_of(std::vector<float> values) {
 }  // namespace
 
 DrawnSweep draw_sweep(const GaussianModel& model, const LidarSweep& sweep,
-                      const Trajectory& world_from_sensor, const RasterRules& rules) {
-    DrawnSweep out;
+                      const Trajectory& world_from_sensor, const RasterRules& rules,
+                      std::shared_ptr<const RayTiles> tiles) {
     const auto begin = std::chrono::steady_clock::now();
     const Pose middle = world_from_sensor.at(sweep.time);
-    const RayTiles tiles(world_rays(sweep, world_from_sensor), inverse_of(middle));
-    out.tile_bytes = tiles.bytes();
-    out.tiles_ms = 1000 * seconds_since(begin);
-    const auto traced = std::chrono::steady_clock::now();
-    out.image = trace_rays(model, {}, tiles, {middle.translation, {}}, rules);
-    out.trace_ms = 1000 * seconds_since(traced);
+    if (!tiles)
+        tiles = std::make_shared<const RayTiles>(world_rays(sweep, world_from_sensor),
+                                                 inverse_of(middle));
+    DrawnSweep out;
+    out.image = trace_rays(model, {}, *tiles, {middle.translation, {}}, rules);
+    out.tiles = std::move(tiles);
+    out.milliseconds = 1000 * seconds_since(begin);
     return out;
 }
 

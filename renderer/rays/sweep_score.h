@@ -8,14 +8,16 @@
 namespace gs {
 
 struct DrawnSweep {
-    RayImage image;  ///< [beam]
-    std::uint64_t tile_bytes = 0;
-    double tiles_ms = 0, trace_ms = 0;
+    RayImage image;                         ///< [beam]
+    std::shared_ptr<const RayTiles> tiles;  ///< of its beams
+    double milliseconds = 0;
 };
 /// Every beam from its own place and moment, in the model's world. Ordered by distance from where
-/// the sensor was at the sweep's own time.
+/// the sensor was at the sweep's own time. `tiles`: of the same sweep, drawn before; null: they are
+/// made.
 DrawnSweep draw_sweep(const GaussianModel& model, const LidarSweep& sweep,
-                      const Trajectory& world_from_sensor, const RasterRules& rules);
+                      const Trajectory& world_from_sensor, const RasterRules& rules,
+                      std::shared_ptr<const RayTiles> tiles = nullptr);
 
 /// Over the beams that count and that something came back of. The range of a drawn beam is that of
 /// the Gaussian at which half of its light is gone; where there is none, the beam meets nothing.

@@ -138,6 +138,19 @@ TEST(RaysFast, NoGaussianIsMissedByItsTiles) {
     compare_with_oracle(around(300, 3), beams_around(4, 8, {}, 0.01), 20);
 }
 
+TEST(RaysFast, BinsHoldNoEmptyAngles) {
+    // Five groups of three columns, as a training step takes them, and Gaussians all around.
+    std::vector<CameraRay> rays;
+    const auto all = beams_around(16, 160, {1, 0.5, 0}, 0.4);
+    for (std::size_t i = 0; i < all.size(); ++i)
+        if (i % 160 % 32 < 3) rays.push_back(all[i]);
+    const RayTiles tiles(rays, Pose{});
+    double covered = 0;
+    for (const RayBin& bin : tiles.bins()) covered += static_cast<double>(bin.high - bin.low);
+    EXPECT_LT(covered, 5 * 3 * 4.0 / 160);  // quarter turns
+    compare_with_oracle(around(800, 4), rays, 20);
+}
+
 TEST(RaysFast, SmallGaussiansFarAway) {
     // Centimetres at a hundred metres: what float alone would lose.
     GaussianModel model(400, 0);
@@ -174,8 +187,10 @@ TEST(RaysFast, ThreadsDoNotMatterAndNothingIsNothing) {
     const RasterRules rules = rules_of(Compatibility::tight);
     const RayImage two = trace_rays(model, {}, tiles, {{}, {}}, rules);
     set_thread_count(1);
-    const RayImage one = trace_rays(model, {}, tiles, {{}, {}}, rules);
+    const RayTiles made_by_one(rays, Pose{});
+    const RayImage one = trace_rays(model, {}, made_by_one, {{}, {}}, rules);
     set_thread_count(0);
+    EXPECT_EQ(made_by_one.ray_of(), tiles.ray_of());
     EXPECT_EQ(one.hit, two.hit);
     EXPECT_EQ(one.alpha, two.alpha);
     EXPECT_EQ(one.pairs, two.pairs);
@@ -202,6 +217,25 @@ TEST(RaysFast, ThreadsDoNotMatterAndNothingIsNothing) {
     const RayImage image = trace_rays(poisoned, {}, tiles, {{}, {}}, rules);
     for (std::size_t i = 0; i < rays.size(); ++i)
         ASSERT_TRUE(std::isfinite(image.hit[i] + image.alpha[i] + image.median[i])) << i;
+}
+
+TEST(RaysFast, ASweepIsDrawnAgainFromItsTiles) {
+    LidarSweep sweep;
+    sweep.time = 10;
+    for (const CameraRay& ray : beams_around(8, 40, {}, 0.3)) {
+        LidarBeam beam;
+        beam.direction = {static_cast<float>(ray.direction.x), static_cast<float>(ray.direction.y),
+                          static_cast<float>(ray.direction.z)};
+        sweep.beams.push_back(beam);
+    }
+    const Trajectory still({{10, Pose{}}});
+    const RasterRules rules = rules_of(Compatibility::tight);
+    const GaussianModel model = around(500, 6), other = around(500, 7);
+    const DrawnSweep first = draw_sweep(other, sweep, still, rules),
+                     again = draw_sweep(model, sweep, still, rules, first.tiles);
+    EXPECT_EQ(again.tiles, first.tiles);
+    EXPECT_EQ(again.image.hit, draw_sweep(model, sweep, still, rules).image.hit);
+    EXPECT_NE(again.image.hit, first.image.hit);
 }
 
 TEST(RaysFast, SweepsAreScoredByTheColumnsHeldOut) {

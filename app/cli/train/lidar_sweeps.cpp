@@ -36,7 +36,7 @@ Result<Json> for_sweeps(const GaussianModel& model, const std::string& lidar, co
             continue;
         }
         const DrawnSweep one = draw_sweep(model, *sweep, log.world_from_sensor, rules);
-        milliseconds += one.tiles_ms + one.trace_ms;
+        milliseconds += one.milliseconds;
         ++done;
         GS_TRY_VOID(drawn(*sweep, one.image));
     }

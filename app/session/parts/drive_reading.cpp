@@ -103,7 +103,8 @@ Result<LookedAt> look_at_sweep(const LookRequest& request) {
     shown->step = out.shown ? out.shown->step : 0;
     if (request.model) {
         DrawnSweep drawn = draw_sweep(*request.model, *out.sweep, request.log->world_from_sensor,
-                                      rules_of(Compatibility::tight));
+                                      rules_of(Compatibility::tight), out.tiles);
+        out.tiles = std::move(drawn.tiles);
         out.score = score_sweep(*out.sweep, drawn.image, true);
         out.drawn = std::make_shared<const RayImage>(std::move(drawn.image));
         shown->step = request.step;

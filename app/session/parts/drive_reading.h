@@ -29,6 +29,7 @@ Result<DriveLog> open_drive(const std::string& path, const Capture* capture);
 struct LookedAt {
     std::shared_ptr<const LidarSweep> sweep;  ///< null: nothing was read
     std::shared_ptr<const RayImage> drawn;    ///< null: not drawn from a model
+    std::shared_ptr<const RayTiles> tiles;    ///< of its beams; null until it was drawn
     SweepScore score{};                       ///< of `drawn`, over all beams
     std::shared_ptr<ShownSweep> shown;        ///< without its serial
 };
