@@ -42,7 +42,7 @@ struct StepReport {
     double loss = kNotMeasured, l1 = kNotMeasured, ssim = kNotMeasured;
     double psnr = kNotMeasured;  ///< of its training view before the step, dB; NaN, too, when that
                                  ///< is masked entirely
-    double lidar_m = kNotMeasured;  ///< mean |expected range - measured| of its beams that count
+    double lidar_m = kNotMeasured;  ///< light x distance from the return, at most 2 m, of its beams
     RenderCounters counters;
     /// Of a batch each photo; the four numbers above are their means.
     std::vector<MeasuredPhoto> photos;

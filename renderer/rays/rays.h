@@ -129,14 +129,14 @@ RayImage trace_rays(const GaussianModel& model, std::span<const Vec3f> signals,
 struct RayImageGradient {
     std::vector<Vec3f> signal;
     std::vector<double> alpha, hit;
-    /// Light that is taken before this distance, the sum of weights of Gaussians met nearer,
-    /// counts `early` each in the loss.
-    std::vector<float> clear;
-    float early = 0;
+    /// Where light should be taken: that taken at distance t, by each Gaussian its weight, counts
+    /// pull x min(|t - measured|, far) in the loss.
+    std::vector<float> measured;
+    float pull = 0, far = 0;
 };
 struct RaysBackward {
     std::vector<Vec3f> signals;  ///< [Gaussian]; empty without signals
-    std::vector<float> early;    ///< [ray] the light taken before RayImageGradient::clear
+    std::vector<float> off;      ///< [ray] the sum of weight x min(|t - measured|, far)
 };
 /// Of trace_rays() with the same arguments, which gave `image`. Gradients of means, scales,
 /// rotations and opacities go to `sink` block by block, each block once; its mask has those that a

@@ -34,15 +34,15 @@ enum BackwardPlane : std::size_t {
     kBackHit,            ///< dloss/d sum of weight x distance
     kBackMiddle,         ///< a distance amid the ray's Gaussians
     kBackWorth,          ///< of a unit of weight there
-    kBackClear,
-    kBackEarly,  ///< light taken before it
+    kBackMeasured,
+    kBackOff,  ///< sum of weight x distance from it
     kBackSignal,
     kBackPlanes = kBackSignal + 3
 };
 struct TileRaysBack {
     TileRays rays;  ///< its `state` has BackwardPlanes
     Vec3f direction;
-    float early;
+    float pull, far;  ///< RayImageGradient's
 };
 
 }  // namespace gs::cpu
@@ -90,12 +90,15 @@ HWY_INLINE bool pass_back(const MetGaussian& g, const TileRaysBack& back, std::s
 
     const auto one = hn::Set(d, 1.0f), raw = hn::IfThenElseZero(open, exp2(at.power)),
                most = hn::Set(d, rules.alpha_max), alpha = hn::Min(raw, most),
-               passes = hn::Div(one, hn::Sub(one, alpha)), v_hit = hn::Load(d, plane(kBackHit)),
+               passes = hn::Div(one, hn::Sub(one, alpha)),
                t = hn::Mul(hn::Load(d, plane(kBackTransmittance)), passes), w = hn::Mul(alpha, t);
-    const auto early = hn::IfThenElseZero(hn::Lt(at.distance, hn::Load(d, plane(kBackClear))), one);
+    const auto pull = hn::Set(d, back.pull), far = hn::Set(d, back.far),
+               past = hn::Sub(at.distance, hn::Load(d, plane(kBackMeasured))),
+               amiss = hn::Min(hn::Abs(past), far);
+    auto v_hit = hn::Load(d, plane(kBackHit));
     auto worth = hn::MulAdd(v_hit, hn::Sub(at.distance, hn::Load(d, plane(kBackMiddle))),
-                            hn::Load(d, plane(kBackWorth)));
-    worth = hn::MulAdd(early, hn::Set(d, back.early), worth);
+                            hn::MulAdd(pull, amiss, hn::Load(d, plane(kBackWorth))));
+    v_hit = hn::Add(v_hit, hn::IfThenElseZero(hn::Lt(amiss, far), hn::CopySign(pull, past)));
     if constexpr (kSignals) {
         const RayLanes3 v_signal = load3(plane(kBackSignal), rays.slots);
         worth = hn::Add(worth, dot3(v_signal, set3(g.signal)));
@@ -107,7 +110,7 @@ HWY_INLINE bool pass_back(const MetGaussian& g, const TileRaysBack& back, std::s
     hn::Store(hn::IfThenElse(open, t, hn::Load(d, plane(kBackTransmittance))), d,
               plane(kBackTransmittance));
     hn::Store(hn::IfThenElse(open, hn::MulAdd(w, worth, behind), behind), d, plane(kBackBehind));
-    hn::Store(hn::MulAdd(w, early, hn::Load(d, plane(kBackEarly))), d, plane(kBackEarly));
+    hn::Store(hn::MulAdd(w, amiss, hn::Load(d, plane(kBackOff))), d, plane(kBackOff));
 
     // v_alpha is dloss/d log alpha by now, and dalpha/dD^2 = -alpha / 2: c = -v_alpha.
     sums.logit = hn::Add(sums.logit, v_alpha);
@@ -194,7 +197,8 @@ class BackTracer {
              tiles_.origin_off().data() + tile.first, state.data(), tile.parted, !signals_.empty()},
             {static_cast<float>(tile.direction.x), static_cast<float>(tile.direction.y),
              static_cast<float>(tile.direction.z)},
-            v_.early};
+            v_.pull,
+            v_.far};
         cpu::MetGaussian met[kMetPiece];
         cpu::RaySums sums[kMetPiece];
         for (std::size_t rank = deepest; rank > 0;) {
@@ -213,8 +217,7 @@ class BackTracer {
             rank -= n;
         }
         for (std::size_t i = 0; i < tile.count; ++i)
-            out_.early[tiles_.ray_of()[tile.first + i]] =
-                state[cpu::kBackEarly * meets.slots() + i];
+            out_.off[tiles_.ray_of()[tile.first + i]] = state[cpu::kBackOff * meets.slots() + i];
     }
     /// [place in RayLists::of_tile].
     const Buffer<cpu::RaySums>& sums() const { return sums_; }
@@ -238,7 +241,7 @@ class BackTracer {
             at(kBackHit) = static_cast<float>(v_hit);
             at(kBackMiddle) = middle;
             at(kBackWorth) = static_cast<float>(v_alpha + v_hit * static_cast<double>(middle));
-            if (!v_.clear.empty()) at(kBackClear) = v_.clear[ray];
+            if (!v_.measured.empty()) at(kBackMeasured) = v_.measured[ray];
             if (!v_.signal.empty()) {
                 at(kBackSignal) = v_.signal[ray].x;
                 at(kBackSignal + 1) = v_.signal[ray].y;
@@ -266,7 +269,7 @@ RaysBackward trace_rays_backward(const GaussianModel& model, std::span<const Vec
                                  const RayImage& image, const RayImageGradient& v,
                                  GradientSink& sink) {
     RaysBackward out;
-    out.early.assign(tiles.rays(), 0.0f);
+    out.off.assign(tiles.rays(), 0.0f);
     if (!signals.empty()) out.signals.assign(model.count, Vec3f{});
     const RayLists& lists = *image.lists;
     BackTracer tracer(tiles, signals, rules, image, v, out);

@@ -215,46 +215,61 @@ TEST(RaysBackward, SmallGaussiansFarAway) {
     both.compare(both.of_ranges());
 }
 
-TEST(RaysBackward, LightTakenTooEarly) {
-    const Both both = around_a_sensor(around(400, 7), beams_around(6, 40, {0.5, 0, 0}, 0.3), {});
-    RayImageGradient v;
-    v.early = 0.7f;
-    for (std::size_t r = 0; r < both.rays.size(); ++r)
-        v.clear.push_back(
-            both.picture.fragile[r] != 0 ? 0.0f : static_cast<float>(both.picture.hit[r] + 0.3));
-    PlaneSink sink(both.model);
-    const RaysBackward got =
-        trace_rays_backward(both.model, {}, both.tiles, both.rules, both.image, v, sink);
-    // The oracle ray by ray: whoever is met before the distance has a signal of 1.
-    reference::Parameters want(both.model.count, 0);
-    double taken = 0;
+/// Of each ray the sum of weight x min(|t - measured|, far), by the oracle.
+std::vector<double> off_by_oracle(const Both& both, const reference::Parameters& scene,
+                                  const RayImageGradient& v) {
+    std::vector<double> out;
     for (std::size_t r = 0; r < both.rays.size(); ++r) {
-        std::vector<Vec3d> before(both.model.count);
+        std::vector<Vec3d> off(both.model.count);
         for (std::size_t i = 0; i < both.model.count; ++i) {
-            const auto raw = [&](int p) { return static_cast<double>(both.model.at(p, i)); };
+            const auto raw = [&](int p) { return scene.at(p, i); };
             const Mat3d m = math::whitening(
                 Vec3d{std::exp(raw(kLogScales)), std::exp(raw(kLogScales + 1)),
                       std::exp(raw(kLogScales + 2))},
                 Quatd{raw(kQuats), raw(kQuats + 1), raw(kQuats + 2), raw(kQuats + 3)});
-            const double hit = math::nearest(m, both.rays[r].origin - widened(both.model.mean(i)),
-                                             both.rays[r].direction)
-                                   .hit;
-            before[i].x = hit < static_cast<double>(v.clear[r]) ? 1 : 0;
+            const Vec3d mean{raw(kMeans), raw(kMeans + 1), raw(kMeans + 2)};
+            const double t =
+                math::nearest(m, both.rays[r].origin - mean, both.rays[r].direction).hit;
+            off[i].x = std::min(std::abs(t - static_cast<double>(v.measured[r])),
+                                static_cast<double>(v.far));
         }
         const std::span ray(&both.rays[r], 1);
-        const auto picture = reference::render_rays(both.scene, before, both.ranks, ray, {});
-        EXPECT_NEAR(got.early[r], v.clear[r] > 0 ? picture.signal[0].x : 0, 5e-5) << r;
-        taken += picture.signal[0].x;
-        if (!(v.clear[r] > 0)) continue;
-        reference::RayPictureGradient u;
-        u.signal = {{static_cast<double>(v.early), 0, 0}};
-        const auto g =
-            reference::render_rays_backward(both.scene, before, both.ranks, ray, {}, picture, u);
-        for (int p = 0; p < kSh0; ++p)
-            for (std::size_t i = 0; i < both.model.count; ++i)
-                want.at(p, i) += g.parameters.at(p, i);
+        out.push_back(reference::render_rays(scene, off, both.ranks, ray, {}).signal[0].x);
     }
-    EXPECT_GT(taken, 1);
+    return out;
+}
+
+TEST(RaysBackward, LightTakenFarFromWhereItShould) {
+    Both both = around_a_sensor(around(40, 7), beams_around(5, 24, {0.5, 0, 0}, 0.3), {});
+    // Without rays that rounding decides about, as the slope is taken by differences.
+    std::vector<CameraRay> sure;
+    for (std::size_t r = 0; r < both.rays.size(); ++r)
+        if (both.picture.fragile[r] == 0 && both.picture.alpha[r] > 0) sure.push_back(both.rays[r]);
+    ASSERT_GT(sure.size(), 20u);
+    both = around_a_sensor(both.model, sure, {});
+    RayImageGradient v;
+    v.pull = 0.7f;
+    v.far = 1.5f;
+    for (std::size_t r = 0; r < sure.size(); ++r)
+        v.measured.push_back(static_cast<float>(both.picture.hit[r] / both.picture.alpha[r]) +
+                             (r % 2 == 0 ? 0.3f : -0.4f));
+    PlaneSink sink(both.model);
+    const RaysBackward got =
+        trace_rays_backward(both.model, {}, both.tiles, both.rules, both.image, v, sink);
+    const std::vector<double> off = off_by_oracle(both, both.scene, v);
+    for (std::size_t r = 0; r < sure.size(); ++r) EXPECT_NEAR(got.off[r], off[r], 2e-4) << r;
+    constexpr double kStep = 1e-6;
+    reference::Parameters want(both.model.count, 0);
+    for (int p = 0; p < kSh0; ++p)
+        for (std::size_t i = 0; i < both.model.count; ++i) {
+            reference::Parameters moved = both.scene;
+            double slope = 0;
+            for (const double side : {1.0, -1.0}) {
+                moved.at(p, i) = both.scene.at(p, i) + side * kStep;
+                for (const double of_ray : off_by_oracle(both, moved, v)) slope += side * of_ray;
+            }
+            want.at(p, i) = static_cast<double>(v.pull) * slope / (2 * kStep);
+        }
     compare_kinds(sink, want);
 }
 
@@ -283,8 +298,7 @@ TEST(RaysBackward, ThreadsDoNotMatterAndPoisonStaysApart) {
     const RayTiles none(std::vector<CameraRay>{}, Pose{});
     const RayImage image = trace_rays(both.model, {}, none, {{}, {}}, both.rules);
     PlaneSink sink(both.model);
-    EXPECT_TRUE(
-        trace_rays_backward(both.model, {}, none, both.rules, image, {}, sink).early.empty());
+    EXPECT_TRUE(trace_rays_backward(both.model, {}, none, both.rules, image, {}, sink).off.empty());
     for (const int came : sink.came) EXPECT_EQ(came, 0);
 }
 

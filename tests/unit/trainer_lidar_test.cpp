@@ -8,6 +8,7 @@
 #include "renderer/raster/rasterizer.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/small_run.h"
+#include "trainer/lidar/beam_step.h"
 #include "trainer/lidar/lidar_beams.h"
 #include "trainer/lidar/lidar_loss.h"
 #include "trainer/lidar/lidar_score.h"
@@ -138,43 +139,70 @@ TEST(TrainerLidar, BeamsFollowFromSeedAndStepAndAreNeverHeldOut) {
 TEST(TrainerLidar, TheLossesGradientIsItsSlope) {
     constexpr std::size_t kBeams = 40;
     RayImage image;
-    std::vector<float> ranges;
-    for (std::size_t i = 0; i < kBeams; ++i) {
-        const float alpha = i == 7 ? 0.01f : 0.3f + 0.015f * static_cast<float>(i);
-        image.alpha.push_back(alpha);
-        const float off = (i % 2 == 0 ? 0.02f : -0.02f) * static_cast<float>(1 + i);
-        ranges.push_back(10);
-        image.hit.push_back(alpha * (i == 11 ? 90.0f : 10 + off));
-    }
+    for (std::size_t i = 0; i < kBeams; ++i)
+        image.alpha.push_back(i == 7 ? 0.01f : 0.3f + 0.015f * static_cast<float>(i));
+    const std::vector<float> ranges(kBeams, 10.0f);
     RayImageGradient v;
     const LidarTerms terms = lidar_loss(image, ranges, 0.5, v);
     EXPECT_EQ(terms.beams, kBeams);
-    EXPECT_EQ(terms.counted, kBeams - 3);  // a twentieth is 2 of 39, one has no range
-    EXPECT_EQ(v.hit[11], 0);               // the worst: of those
-    EXPECT_EQ(v.hit[7], 0);
-    EXPECT_LT(v.alpha[7], 0);  // what is dark wants light stopped, whatever its range
-    EXPECT_FLOAT_EQ(v.early, 0.5f / kBeams);
-    EXPECT_FLOAT_EQ(v.clear[3], 10 - kClearance);
+    EXPECT_EQ(v.measured, ranges);
+    EXPECT_FLOAT_EQ(v.pull, 0.5f / kBeams);
+    EXPECT_EQ(v.far, kFarOff);
+    EXPECT_TRUE(v.hit.empty());
+    EXPECT_LT(v.alpha[7], 0);  // what is dark wants light stopped
     const auto loss = [&](const RayImage& of) {
         RayImageGradient ignored;
-        const LidarTerms t = lidar_loss(of, ranges, 0.5, ignored);
-        return 0.5 * (t.range + t.dark);
+        return 0.5 * lidar_loss(of, ranges, 0.5, ignored).dark;
     };
     for (std::size_t i = 0; i < kBeams; ++i) {
         if (i == 7) continue;  // held at the least alpha there
-        constexpr float kStep = 1.0f / 1024;
-        for (const bool hit : {false, true}) {
-            RayImage up = image, down = image;
-            (hit ? up.hit : up.alpha)[i] += kStep * (hit ? 1 : 0.125f);
-            (hit ? down.hit : down.alpha)[i] -= kStep * (hit ? 1 : 0.125f);
-            const double width = 2 * static_cast<double>(kStep) * (hit ? 1 : 0.125);
-            const double slope = (loss(up) - loss(down)) / width,
-                         want = hit ? v.hit[i] : v.alpha[i];
-            EXPECT_NEAR(slope, want, 2e-3 * std::abs(want) + 1e-5) << i << hit;
+        constexpr float kStep = 1.0f / 8192;
+        RayImage up = image, down = image;
+        up.alpha[i] += kStep;
+        down.alpha[i] -= kStep;
+        const double slope = (loss(up) - loss(down)) / (2 * static_cast<double>(kStep));
+        EXPECT_NEAR(slope, v.alpha[i], 2e-3 * std::abs(v.alpha[i]) + 1e-5) << i;
+    }
+    EXPECT_EQ(lidar_loss(RayImage{}, {}, 1, v).beams, 0u);
+    EXPECT_TRUE(v.measured.empty());
+}
+
+TEST(TrainerLidar, BeamsWidenNothingThatIsWide) {
+    // Two faint balls, met beside their middles: more of them would stop more light.
+    struct Slopes final : GradientSink {
+        float scales[2][3] = {};
+        void take(const BlockGradients& g) override {
+            for (int i = 0; i < 2; ++i)
+                for (int k = 0; k < 3; ++k) scales[i][k] = g.planes[kLogScales + k][i];
+        }
+    };
+    GaussianModel model(2, 0);
+    BeamPlan plan;
+    plan.weight = 1;
+    for (std::size_t i = 0; i < 2; ++i) {
+        const float size = kWidestByBeams * (i == 0 ? 0.9f : 1.1f), side = i == 0 ? 5.0f : -5.0f;
+        model.at(kMeans, i) = 10;
+        model.at(kMeans + 1, i) = side;
+        for (int k = 0; k < 3; ++k) model.at(kLogScales + k, i) = std::log(size);
+        model.at(kQuats, i) = 1;
+        model.at(kOpacityLogits, i) = -1;
+        for (const double off : {-0.5, 0.0, 0.5}) {
+            const Vec3d to{10, static_cast<double>(side), off};
+            const double range = std::sqrt(dot(to, to));
+            plan.rays.push_back({{}, (1 / range) * to, true});
+            plan.ranges.push_back(static_cast<float>(range));
         }
     }
-    EXPECT_EQ(lidar_loss(RayImage{}, {}, 1, v).counted, 0u);
-    EXPECT_TRUE(std::isnan(lidar_loss(RayImage{}, {}, 1, v).range));
+    Buffer<BlockBounds> bounds;
+    compute_bounds(model, bounds);
+    ModelSource source(model, bounds.span());
+    Slopes got;
+    const LidarTerms terms = BeamStep().run(source, plan, 1, Compatibility::tight, got);
+    EXPECT_EQ(terms.beams, 6u);
+    EXPECT_LT(terms.range, 0.1);
+    EXPECT_GT(terms.dark, 0.5);
+    EXPECT_LT(got.scales[0][2], -1e-3f);
+    for (const float slope : got.scales[1]) EXPECT_GE(slope, 0);
 }
 
 TEST(TrainerLidar, AWallThatStandsTooNearGoesBack) {

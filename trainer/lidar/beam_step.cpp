@@ -1,6 +1,32 @@
 #include "trainer/lidar/beam_step.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace gs {
+namespace {
+
+/// Passes gradients on that make nothing wider which is wide.
+class NarrowSink final : public GradientSink {
+  public:
+    NarrowSink(const GaussianModel& model, GradientSink& to) : model_(model), to_(to) {}
+    void take(const BlockGradients& gradients) override {
+        const float widest = std::log(kWidestByBeams);
+        BlockGradients kept = gradients;
+        for (int p = kLogScales; p < kQuats; ++p)
+            for (std::size_t lane = 0; lane < kBlock; ++lane)
+                if (model_.plane(p)[kept.block * kBlock + lane] > widest)
+                    kept.planes[p][lane] = std::max(kept.planes[p][lane], 0.0f);
+        to_.take(kept);
+    }
+
+  private:
+    const GaussianModel& model_;
+    GradientSink& to_;
+};
+
+}  // namespace
+
 LidarTerms BeamStep::run(ParameterSource& source, const BeamPlan& plan, std::uint32_t views,
                          Compatibility compatibility, GradientSink& sink) {
     copy_geometry(source, geometry_);
@@ -9,10 +35,11 @@ LidarTerms BeamStep::run(ParameterSource& source, const BeamPlan& plan, std::uin
     const RayImage image = trace_rays(geometry_, {}, tiles, {plan.place, {}}, rules);
     RayImageGradient v;
     LidarTerms out = lidar_loss(image, plan.ranges, plan.weight * views, v);
-    const RaysBackward back = trace_rays_backward(geometry_, {}, tiles, rules, image, v, sink);
-    double early = 0;
-    for (const float light : back.early) early += static_cast<double>(light);
-    if (out.beams > 0) out.early = early / static_cast<double>(out.beams);
+    NarrowSink narrow(geometry_, sink);
+    const RaysBackward back = trace_rays_backward(geometry_, {}, tiles, rules, image, v, narrow);
+    double off = 0;
+    for (const float of_ray : back.off) off += static_cast<double>(of_ray);
+    if (out.beams > 0) out.range = off / static_cast<double>(out.beams);
     return out;
 }
 

@@ -7,6 +7,10 @@
 
 namespace gs {
 
+/// m: beams widen no axis of a Gaussian beyond. Where no photo looks, nothing else would stop
+/// strips of road from growing through the scene, to hundreds of metres.
+inline constexpr float kWidestByBeams = 0.5f;
+
 /// Keeps its memory between steps.
 class BeamStep {
   public:

@@ -1,7 +1,8 @@
 // How far what a model shows a lidar's beams is from what came back, and what that asks of the
-// model's picture along them. Range in L1 without the worst twentieth, light that is stopped at
-// all, and a clear way there: the losses of SplatAD (Hess et al. 2025), with opacity in the place
-// of its learned ray drop. Called by beam_step.
+// model: that all light is taken, and where the return came from. Every Gaussian is asked by
+// itself: of the mean range alone (Hess et al. 2025, SplatAD) a few that lie before the surface and
+// a few behind it are as good as one on it, and a surface stays a cloud. As the line-of-sight loss
+// of Rematas et al. 2022, "Urban Radiance Fields", with a distance in the place of its two terms.
 #pragma once
 
 #include <span>
@@ -13,18 +14,18 @@ namespace gs {
 
 /// Means over a step's beams, before the step.
 struct LidarTerms {
-    double range = kNotMeasured;  ///< |expected range - measured|, of the beams that count, m
+    double range = kNotMeasured;  ///< light x min(its distance from the return, kFarOff), m; after
+                                  ///< backward
     double dark = kNotMeasured;   ///< -ln alpha: how little of the light is stopped
-    double early = kNotMeasured;  ///< light taken well before the measured range; after backward
-    std::size_t beams = 0, counted = 0;  ///< in all; whose range counts
+    std::size_t beams = 0;
 };
 
-inline constexpr double kRangeQuantile = 0.95;  ///< of |range differences|: worse ones do not count
-inline constexpr double kLeastAlpha = 0.05;     ///< below it a beam has no range
-inline constexpr float kClearance = 0.8f;       ///< m before the measured range that are not early
+inline constexpr float kFarOff = 2;  ///< m from the return; what is taken farther off counts alike,
+                                     ///< and is not pulled: it may be another surface, or moving
+inline constexpr double kLeastAlpha = 0.05;  ///< less light stopped counts as this
 
-/// `ranges` [ray]: measured, m along it. `v`: the gradient of weight x (range + dark + early) with
-/// respect to `image`, the light taken early included.
+/// `ranges` [ray]: measured, m along it. `v`: the gradient of weight x (range + dark) with respect
+/// to `image`.
 LidarTerms lidar_loss(const RayImage& image, std::span<const float> ranges, double weight,
                       RayImageGradient& v);
 
