@@ -74,7 +74,8 @@ class RayTiles {
 
   private:
     std::vector<AimedRay> aim(std::span<const CameraRay> rays);
-    void make_room(std::size_t of_bin);
+    /// For a bin of `count` rays, and its tiles.
+    void make_room(std::size_t count);
     void fill_bin(std::span<const CameraRay> rays, std::span<AimedRay> all, RayBin& bin);
     void fill_tile(std::span<const CameraRay> rays, std::span<const AimedRay> of, double half_bin,
                    RayTile& tile);
