@@ -72,7 +72,8 @@ class WholeView {
             const LentPhoto lent = lend_photo(view);
             read_->photo = lent.photo();
             read_->mask = lent.mask();
-        } catch (const PhotoError& error) {
+        } catch (const std::exception& error) {  // also where memory is short
+            read_->photo.bytes = {}, read_->mask = {};
             problem_ = error.what();
         }
     }
