@@ -28,6 +28,7 @@ PhotoAtSize::Photo PhotoAtSize::of(const LoadedScene& scene, int view, int width
     const View& whole = **whole_;
     if (whole.photo.empty()) {
         problem_ = whole_->problem();
+        view_ = nullptr;  // it may be there again for the next picture
         return {kNoPhoto, kNoPhoto};
     }
     if (whole.photo.width == width && whole.photo.height == height)

@@ -94,7 +94,8 @@ TEST(PhotosOnDisk, one_that_has_gone_is_said) {
     fs::path file;
     for (const auto& entry : fs::recursive_directory_iterator(copy))
         if (entry.path().filename() == fs::path(name).filename()) file = entry.path();
-    ASSERT_TRUE(fs::remove(file)) << name;
+    const fs::path elsewhere = folder.path() / "elsewhere";
+    fs::rename(file, elsewhere);
     ASSERT_TRUE(h.give("view.mode photo"));
     EXPECT_EQ(h.look()->note, "") << "the first is there";
     h.state.view.capture_view = 1;
@@ -102,6 +103,8 @@ TEST(PhotosOnDisk, one_that_has_gone_is_said) {
     ASSERT_TRUE(h.give("problems.find"));
     ASSERT_TRUE(h.until([&] { return h.state.problems && h.state.problems->found; }));
     EXPECT_EQ(h.state.problems->found->photos, 8u);
+    fs::rename(elsewhere, file);
+    EXPECT_EQ(h.look()->note, "") << "it was put back";
 }
 
 }  // namespace
