@@ -107,7 +107,8 @@ void add_branch(Builder& b, Vec3f from, Vec3f direction, float size, int depth) 
     if (depth == 0) {
         for (int i = 0; i < 11; ++i) {
             const Vec3f normal = normalized(b.random_direction() + Vec3f{0, 0, 0.6f});
-            const Vec3f where = to + (0.17f * cbrt_of(b.random())) * b.random_direction();
+            const Vec3f out = b.random_direction();  // drawn first, whatever the compiler
+            const Vec3f where = to + (0.17f * cbrt_of(b.random())) * out;
             const float radius = 0.035f + 0.02f * b.random();
             b.leaf(where, normal, 1.5f * radius, radius, b.random());
         }

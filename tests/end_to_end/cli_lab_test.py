@@ -261,7 +261,6 @@ class Lab(Case):
         self.expect(0, "train", capture, "-o", self.folder / "other", *words)
         self.told(3, "check-log", self.folder / "other" / "benchmark.jsonl", out=["refused", "its photos differ from those of toys"])
 
-    @unittest.skipIf(os.environ.get("GAUSSCOPE_BY_CLANG"), "built by Clang, whose diorama has other bits than GCC's")
     def test_each_scenery_has_the_bits_that_the_suite_was_made_of(self):
         """Where one of these changes, make the hashes of assets/suites/time_to_quality.suite again."""
         known = {"toys": "181b06c823ccc7f1", "diorama": "502415847a24360d", "village": "3db1b7828c8e1aab"}
