@@ -42,7 +42,7 @@ Result<void> write_capture(const fs::path& folder, const Capture& capture, bool 
             return fail(ErrorKind::cancelled, folder.string(), "was cancelled");
         GS_TRY_VOID(make_folder((folder / name).parent_path()));
         const WholeView whole(view);
-        if (!has_photo(*whole)) return fail(ErrorKind::unreadable, view.name, whole.problem());
+        if (!has_photo(*whole)) return fail(ErrorKind::unreadable, "", whole.problem());
         GS_TRY_VOID(write_png(folder / name, whole->photo));
     }
     if (!capture.points_are_random) {

@@ -11,7 +11,6 @@
 #include "base/try.h"
 #include "renderer/io/paths/path_io.h"
 #include "renderer/scene/origin.h"
-#include "trainer/checkpoint.h"
 
 namespace gs::cli {
 namespace {
@@ -206,7 +205,7 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d ori
     return out;
 }
 
-LearnedViews take_learned_views(const PathContents& scene, Capture& capture) {
+CheckpointViews take_learned_views(const PathContents& scene, Capture& capture) {
     if (scene.model_kind() != PathKind::checkpoint) return {};
     auto learned = read_checkpoint_views(scene.model(), capture);
     if (!learned) {
@@ -216,9 +215,8 @@ LearnedViews take_learned_views(const PathContents& scene, Capture& capture) {
     }
     for (std::size_t v = 0; v < learned->cameras.size(); ++v)
         capture.views[v].camera = learned->cameras[v];
-    const bool corrected = !learned->cameras.empty();
-    if (corrected) log_info("with the cameras that the run corrected");
-    return {std::move(learned->looks), corrected};
+    if (!learned->cameras.empty()) log_info("with the cameras that the run corrected");
+    return std::move(*learned);
 }
 
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only) {

@@ -12,7 +12,7 @@
 #include "renderer/scene/camera_path.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/model_place.h"
-#include "trainer/density/appearance.h"
+#include "trainer/checkpoint.h"
 
 namespace gs::cli {
 
@@ -39,14 +39,10 @@ Camera resized(const Camera& camera, int width, int height);
 /// cameras.json of the 3DGS code), or "position" with "target" and "up". docs/cli.md has examples.
 /// `origin`: of the scene they look at; the file has places with it added.
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin = {});
-/// What the run of this checkpoint, or of this folder's checkpoint, learned of its photos.
-struct LearnedViews {
-    LearnedLooks looks;
-    bool corrected = false;  ///< it corrected cameras
-};
-/// The photos of `capture` have the cameras that the run corrected afterwards. Nothing, with a
-/// warning, if they are not the photos of the run.
-LearnedViews take_learned_views(const PathContents& scene, Capture& capture);
+/// What the run of this checkpoint, or of this folder's checkpoint, learned of its photos;
+/// `capture` has the cameras that it corrected afterwards. Nothing, with a warning, if the photos
+/// are not those of the run.
+CheckpointViews take_learned_views(const PathContents& scene, Capture& capture);
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only);
 
 /// A path around the target of the capture's cameras, at their mean distance and height.

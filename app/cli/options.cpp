@@ -398,7 +398,6 @@ Result<CaptureOptions> over_known(CaptureOptions known, const CaptureArguments& 
     GS_TRY(const CaptureOptions asked, capture_options(arguments, common));
     const CaptureArguments usual;
     if (arguments.downscale != usual.downscale) known.downscale = asked.downscale;
-    if (arguments.photo_memory_mib > 0) known.photo_memory = asked.photo_memory;
     if (arguments.max_side != usual.max_side) known.max_side = asked.max_side;
     if (arguments.masks != usual.masks) known.masks = asked.masks;
     if (arguments.init != usual.init) known.random_points = asked.random_points;

@@ -9,11 +9,10 @@ const Image8 kNoPhoto;
 
 }  // namespace
 
-const View* photo_view(const LoadedScene& scene, int index) {
-    if (index < 0 || !scene.capture ||
-        static_cast<std::size_t>(index) >= scene.capture->views.size())
+const View* photo_view(const Capture* capture, int index) {
+    if (index < 0 || !capture || static_cast<std::size_t>(index) >= capture->views.size())
         return nullptr;
-    return &scene.capture->views[static_cast<std::size_t>(index)];
+    return &capture->views[static_cast<std::size_t>(index)];
 }
 
 PhotoAtSize::Photo PhotoAtSize::of(const LoadedScene& scene, int view, int width, int height) {

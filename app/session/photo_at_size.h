@@ -7,7 +7,15 @@
 namespace gs {
 
 /// The capture's view of this number (ViewSettings::capture_view); null: the free camera's.
-const View* photo_view(const LoadedScene& scene, int index);
+const View* photo_view(const Capture* capture, int index);
+inline const View* photo_view(const LoadedScene& scene, int index) {
+    return photo_view(scene.capture.get(), index);
+}
+/// The same with its pixels.
+inline std::optional<WholeView> whole_view(const Capture* capture, int index) {
+    const View* const view = photo_view(capture, index);
+    return view ? std::optional<WholeView>(*view) : std::nullopt;
+}
 
 class PhotoAtSize {
   public:

@@ -258,7 +258,7 @@ GradientPicture::Drawn Viewer::gradients(const Shown& shown, const ViewRequest& 
                                          RenderResult& result) {
     LoadedScene& scene = shown.scene;
     const View* const view = photo_view(scene, request.settings.capture_view);
-    const auto whole = view ? std::optional<WholeView>(*view) : std::nullopt;
+    const auto whole = whole_view(scene.capture.get(), request.settings.capture_view);
     ViewSettings settings = request.settings;
     if (view) {
         settings = {};
@@ -338,10 +338,9 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     settings.point_size *= scale;  // dots are as large on the screen whatever the picture's size
     const auto [photo, mask, shrunk] = photo_.of(shown.scene, request.settings.capture_view,
                                                  frame->camera.width, frame->camera.height);
-    frame->shrunk = shrunk, frame->note = photo_.problem();
+    frame->shrunk = shrunk;
     const bool both = compares_scenes(shown, request.settings);
-    // Colours alone may stay on the device. Maps and comparisons need their numbers on the host,
-    // and so does a picture that will be written to a file.
+    // Colours alone may stay on the device; maps, comparisons and files need numbers on the host.
     const std::optional<AppliedLook> look = shown_look(shown.scene, request.settings);
     const bool only_looked_at = !exact_size && photo.empty() && !both && !look &&
                                 request.settings.mode == ViewMode::color && !frame->exact &&
@@ -374,6 +373,7 @@ std::shared_ptr<ViewFrame> Viewer::draw(const Shown& shown, const ViewRequest& r
     // Stage times are of two pictures then, these counts of one; rays have no stages.
     if (both || frame->exact) frame_cost_ = {};
     frame->photo = photo;
+    if (!photo_.problem().empty()) frame->note = photo_.problem();
     return frame;
 }
 

@@ -64,6 +64,7 @@ inline bool has_photo(const View& view) {
 /// has none.
 class WholeView {
   public:
+    explicit WholeView(View&&) = delete;  // it looks at the view for as long as it lives
     explicit WholeView(const View& view) : view_(&view) {
         if (!view.source) return;
         read_ = view;

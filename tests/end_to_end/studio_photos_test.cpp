@@ -99,7 +99,10 @@ TEST(PhotosOnDisk, one_that_has_gone_is_said) {
     ASSERT_TRUE(h.give("view.mode photo"));
     EXPECT_EQ(h.look()->note, "") << "the first is there";
     h.state.view.capture_view = 1;
-    EXPECT_NE(h.look()->note.find(name), std::string::npos) << h.look()->note;
+    for (const char* mode : {"view.mode backward-time", "view.mode photo"}) {
+        ASSERT_TRUE(h.give(mode));
+        EXPECT_NE(h.look()->note.find(name), std::string::npos) << h.look()->note;
+    }
     ASSERT_TRUE(h.give("problems.find"));
     ASSERT_TRUE(h.until([&] { return h.state.problems && h.state.problems->found; }));
     EXPECT_EQ(h.state.problems->found->photos, 8u);

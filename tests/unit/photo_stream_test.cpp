@@ -172,6 +172,22 @@ TEST(PhotoStreamFiles, AreReadAhead) {
     EXPECT_EQ(files.reads[0], 1);
 }
 
+TEST(PhotoStreamFiles, StayAsTheyFitWhereNoOrderIsKnown) {
+    Files files(8);
+    PhotoStream stream = files.stream(50, 0);
+    for (int again = 0; again < 3; ++again)
+        for (std::size_t i = 0; i < 8; ++i) (void)stream.read(i);
+    EXPECT_EQ(stream.bytes(), 50u);
+    for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(files.reads[i], i < 5 ? 1 : 3) << i;
+    stream.expect({7, 6, 7, 6});
+    for (const std::size_t i : {7, 6, 7, 6}) {
+        (void)stream.read(i);
+        stream.pass(1);
+    }
+    EXPECT_EQ(files.reads[7] + files.reads[6], 8) << "those that are expected take their place";
+    EXPECT_EQ(stream.most_kept(), 50u);
+}
+
 TEST(PhotoStreamFiles, ThatHaveChangedAreRefused) {
     PhotoStream stream(
         {{"p.png", 10, 1, 10}, {"q.png", 10, 1, 10}},

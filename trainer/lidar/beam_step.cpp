@@ -11,16 +11,22 @@ class NarrowSink final : public GradientSink {
   public:
     NarrowSink(const GaussianModel& model, GradientSink& to) : model_(model), to_(to) {}
     void take(const BlockGradients& gradients) override {
-        const float widest = std::log(kWidestByBeams);
+        const auto is_wide = [&](int p, std::size_t lane) {
+            return model_.plane(p)[gradients.block * kBlock + lane] > widest_;
+        };
+        bool any = false;  // a copy for each block would cost more than the rest
+        for (int p = kLogScales; p < kQuats; ++p)
+            for (std::size_t lane = 0; lane < kBlock; ++lane) any |= is_wide(p, lane);
+        if (!any) return to_.take(gradients);
         BlockGradients kept = gradients;
         for (int p = kLogScales; p < kQuats; ++p)
             for (std::size_t lane = 0; lane < kBlock; ++lane)
-                if (model_.plane(p)[kept.block * kBlock + lane] > widest)
-                    kept.planes[p][lane] = std::max(kept.planes[p][lane], 0.0f);
+                if (is_wide(p, lane)) kept.planes[p][lane] = std::max(kept.planes[p][lane], 0.0f);
         to_.take(kept);
     }
 
   private:
+    const float widest_ = std::log(kWidestByBeams);
     const GaussianModel& model_;
     GradientSink& to_;
 };

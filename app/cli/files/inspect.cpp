@@ -97,6 +97,7 @@ class Inspection {
     const InspectArguments& a_;
     const CommonArguments& common_;
     std::array<int, 2> at_{};
+    PathContents contents_;  // of the scene
     GaussianModel model_;
     std::shared_ptr<Capture> capture_;
     const View* photo_ = nullptr;  ///< of this camera and size
@@ -112,7 +113,8 @@ Result<void> Inspection::prepare() {
     options_.gradients = options_.depth = false;
     options_.counters = true;
     GS_TRY(rasterizer_, make_rasterizer(common_));
-    GS_TRY(auto scene, read_any_splats(find_contents(a_.scene)));
+    contents_ = find_contents(a_.scene);
+    GS_TRY(auto scene, read_any_splats(contents_));
     for (const std::string& note : scene.notes) log_info("{}: {}", a_.scene, note);
     draw_as_trained(scene, a_.picture, options_);
     model_ = std::move(scene.model);
@@ -140,7 +142,7 @@ Result<void> Inspection::choose_camera() {
         if (!is_zero(model_.origin)) loading.origin = model_.origin;
         GS_TRY(capture_, load_with_progress(find_capture(a_.capture), loading));
         options_.background = loading.background;
-        take_learned_views(find_contents(a_.scene), *capture_);
+        take_learned_views(contents_, *capture_);
         // With their endings, which render's files do without.
         for (const View& view : capture_->views) cameras.push_back({view.name, view.camera});
     }

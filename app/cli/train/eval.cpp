@@ -143,7 +143,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));
     GS_TRY(const auto views, views_of(a, *capture, photos.capture));
     const std::size_t gaussians = scene.model.count;
-    const auto [looks, corrected] = take_learned_views(what, *capture);
+    const auto [looks, cameras] = take_learned_views(what, *capture);
     const bool through_cameras = looks.mode == AppearanceMode::ppisp;
     if (through_cameras) log_info("scored with the vignettes and tone curves that the run learned");
     ProgressLine progress("evaluate", "evaluating {} photos");
@@ -173,7 +173,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
                  {"profile", name_of(picture.compatibility)},
                  {"as", a.rules},
                  {"through", through_cameras ? "camera" : "nothing"},
-                 {"cameras", corrected ? "corrected" : "given"},
+                 {"cameras", cameras.empty() ? "given" : "corrected"},
                  {"projection", projection_of(a.picture, picture)}};
         out["test"] = score_json(result);
         if (!worst.is_null()) out["worst"] = worst;

@@ -73,6 +73,7 @@ class RenderRun {
     const CommonArguments& common_;
     std::optional<NewFolders> made_;
     std::vector<std::string> maps_;
+    PathContents contents_;                // of the scene
     GaussianModel model_;                  // of a set by budget: its coarsest level
     std::optional<LevelPictures> levels_;  // of a set by budget
     GaussianModel coarsest_;               // of a set that is drawn whole
@@ -120,18 +121,18 @@ Result<void> RenderRun::prepare() {
 }
 
 Result<SplatFile> RenderRun::read_scene() {
-    const PathContents contents = find_contents(a_.scene);
-    const bool set = contents.splats && contents.splats->has_levels();
+    contents_ = find_contents(a_.scene);
+    const bool set = contents_.splats && contents_.splats->has_levels();
     if (a_.lod_budget > 0 && !set)
         return fail(ErrorKind::usage, a_.scene, "has no levels of detail", "omit --lod-budget");
-    if (!set) return read_any_splats(contents);
-    GS_TRY(LevelPictures levels, LevelPictures::open(contents.splats->file, a_.lod_budget));
+    if (!set) return read_any_splats(contents_);
+    GS_TRY(LevelPictures levels, LevelPictures::open(contents_.splats->file, a_.lod_budget));
     if (a_.lod_budget > 0) {
         levels_ = std::move(levels);
         return levels_->coarsest();
     }
     coarsest_ = levels.coarsest().model;
-    return read_any_splats(contents);
+    return read_any_splats(contents_);
 }
 
 void RenderRun::choose_precision(bool cuda) {
@@ -166,9 +167,9 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
         if (!is_zero(model_.origin)) options.origin = model_.origin;
         GS_TRY(capture, load_capture(a_.capture, options));
         for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
-        take_learned_views(find_contents(a_.scene), *capture);
     }
     if (a_.path.empty()) {
+        take_learned_views(contents_, *capture);
         auto cameras = cameras_of(*capture, a_.test_only);
         if (cameras.empty())
             return fail(ErrorKind::usage, a_.capture, "no camera remains", "omit --test-only");

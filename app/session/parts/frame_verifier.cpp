@@ -33,11 +33,7 @@ const Image8* photo_of(const View& view, const Camera& camera) {
 
 Result<VerifyReport> verify_subject(const VerifySubject& subject, const Progress& progress) {
     GS_TRY(const auto rasterizer, subject.make_rasterizer());
-    const bool any = subject.photo >= 0 && subject.capture &&
-                     static_cast<std::size_t>(subject.photo) < subject.capture->views.size();
-    const auto view = any ? std::optional<WholeView>(
-                                subject.capture->views[static_cast<std::size_t>(subject.photo)])
-                          : std::nullopt;
+    const auto view = whole_view(subject.capture.get(), subject.photo);
     const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
         return progress("verifying the frame", done, total);
     };

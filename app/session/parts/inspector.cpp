@@ -117,7 +117,7 @@ void Inspector::answer() {
     RenderOptions options = render_options(scene, asked_->request.settings);
     options.tint = the<ShownTint>().hiding();  // figures are of Gaussians in their own colours
     const View* const view = photo_view(scene, asked_->request.settings.capture_view);
-    const auto whole = view ? std::optional<WholeView>(*view) : std::nullopt;
+    const auto whole = whole_view(scene.capture.get(), asked_->request.settings.capture_view);
     const bool measured = whole && !(*whole)->photo.empty();
     const PixelWalk walk(the<Viewer>().current_model(scene), *camera, options, asked_->x, asked_->y,
                          measured ? kLossReach : 0);

@@ -41,13 +41,6 @@ FreeMemory free_memory(std::uint64_t free_bytes, const MemoryPlan& plan) {
     return out;
 }
 
-/// Photos are held beside it where training computes; a device keeps them on the host.
-std::uint64_t bytes_of_photos(const Capture& capture) {
-    std::uint64_t sum = 0;
-    for (const View& view : capture.views) sum += view.photo.bytes.size() + view.mask.bytes.size();
-    return sum;
-}
-
 void examine_model(const CheckupSubject& subject, SplatReport splats, DoctorReport& out) {
     out.planned = true;
     out.now = splats.now;
@@ -72,7 +65,7 @@ Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress
         if (progress && !progress("examining the capture", 0, 1))
             return fail(ErrorKind::cancelled, "", "was cancelled");
         out.findings = examine(*subject.capture);
-        out.photo_bytes = bytes_of_photos(*subject.capture);
+        out.photo_bytes = photo_bytes(*subject.capture);
     }
     if (subject.model) {
         const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {

@@ -97,7 +97,7 @@ void PhotoStream::keep(std::size_t number, const Pixels& pixels) {
     Photo& photo = photos_[number];
     photo.lent = pixels;
     const std::size_t turn = next_turn(photo);
-    if (turn == kNever || photo.kept || !make_room(photo.known.bytes, turn)) return;
+    if (photo.kept || !make_room(photo.known.bytes, turn)) return;
     kept_.push_back(number);
     photo.kept = pixels;
     bytes_ += photo.known.bytes;
@@ -143,7 +143,8 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
     done();
     if (!out)
         throw PhotoError(fmt::format(
-            "photo {} cannot be read any more: {}; put it back and continue with --resume",
+            "photo {} cannot be read any more: {}; put it back (a training that it stopped "
+            "continues with --resume)",
             photo.known.name, why));
     photo.unreadable = false;
     keep(number, out);
