@@ -117,11 +117,12 @@ std::string pixel_text(const ViewFrame& frame, int x, int y, const PixelColor& r
 std::string what_is_not_shown(const ViewFrame& frame) {
     switch (frame.mode) {
         case ViewMode::error:
-            if (!has_map(frame))
+            if (!has_map(frame) && frame.note.empty())
                 return "No error here: go to a capture camera, or open a second scene";
             break;
         case ViewMode::photo:
-            if (frame.photo.empty()) return "No photo here: go to a capture camera";
+            if (frame.photo.empty() && frame.note.empty())
+                return "No photo here: go to a capture camera";
             break;
         case ViewMode::median:
             if (frame.map_empty) return "No median depth: no pixel blocks half of the light";

@@ -355,6 +355,9 @@ TEST(Overlays, SayWhyNothingIsShown) {
         EXPECT_EQ(!what_is_not_shown(frame).empty(),
                   frame.mode == ViewMode::error || frame.mode == ViewMode::photo)
             << kViewModeNames[mode] << ": there is no photo";
+        frame.note = "photo 0009.jpg cannot be read any more";
+        EXPECT_EQ(what_is_not_shown(frame), "") << "the note says why";
+        frame.note.clear();
         frame.map = ImageF(1, 1, 1);
         frame.photo = Image8{1, 1, 3, {0, 0, 0}};
         EXPECT_EQ(what_is_not_shown(frame), "") << kViewModeNames[mode];
