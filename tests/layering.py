@@ -15,6 +15,7 @@ import sys
 ROOMS = {
     "base/record": ("record ABI, ring and spans; also loaded into other processes", []),
     "base": ("errors, files, mailboxes, vectors, parallel loops, text and number formatting", ["base/record"]),
+    "base/mpi": ("libgausscope_mpi.so: the ranks' messages by MPI", ["base"]),
     "renderer/math": ("pure functions `f` with their gradients `f_vjp`, for any scalar, host and device", ["base"]),
     "renderer/scene": ("GaussianModel, Camera, Image, Capture, Finding", ["base", "renderer/math"]),
     "renderer/device": ("interface of a device", ["base", "base/record"]),
@@ -82,6 +83,9 @@ ROOMS = {
     "trainer/run": ("a whole run: its folder, records, snapshots, pictures",
                     ["base", "base/record", "renderer/math", "renderer/device", "renderer/scene", "renderer/io/*",
                      "renderer/raster", "renderer/rays", "trainer", "trainer/*"]),
+    "trainer/ranks": ("one training by several processes",
+                      ["base", "base/record", "renderer/math", "renderer/scene", "renderer/io/*", "renderer/raster",
+                       "renderer/rays", "trainer", "trainer/*"]),
     "trainer/cuda": ("the trainer on a CUDA device",
                      ["base", "base/record", "renderer/math", "renderer/device", "renderer/device/cuda",
                       "renderer/scene", "renderer/raster", "renderer/raster/cuda", "trainer", "trainer/*"]),

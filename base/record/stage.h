@@ -26,6 +26,7 @@ namespace gs {
     X(blend_backward,    "blend backward",   backward) \
     X(project_backward,  "project backward", backward) \
     X(rays,              "rays",        training) \
+    X(exchange,          "exchange",    training) \
     X(adam,              "adam",        training) \
     X(nudge,             "noise and regularisers", training) \
     X(density,           "density control", training) \

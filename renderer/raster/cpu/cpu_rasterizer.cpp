@@ -12,29 +12,13 @@
 #include "base/record/clock.h"
 #include "base/record/scope.h"
 #include "renderer/raster/cpu/frame.h"
-#include "renderer/raster/frame_probe.h"
+#include "renderer/raster/cpu/shared_frame.h"
 #include "renderer/raster/frame_size.h"
 #include "renderer/raster/view_setup.h"
 #include "renderer/raster/warp_sums.h"
 
 namespace gs {
 namespace cpu {
-
-std::size_t CpuState::bytes() const {
-    std::size_t span_bytes = 0;
-    for (const auto& list : spans) span_bytes += list.capacity() * sizeof(TileSpan);
-    return span_bytes + candidate_blocks.capacity_bytes() + candidate_mask.capacity_bytes() +
-           candidate_slot.capacity_bytes() + chunk_slots.capacity_bytes() +
-           splats.capacity_bytes() + coverage.capacity_bytes() + chunk_emission.capacity_bytes() +
-           depth_keys.capacity_bytes() + slot_from_rank.capacity_bytes() +
-           part_tile_counts.capacity_bytes() + tile_begin.capacity_bytes() +
-           tile_order.capacity_bytes() + list_end.capacity_bytes() +
-           slot_from_isect.capacity_bytes() + emission_from_isect.capacity_bytes() +
-           touched.capacity_bytes() + blended_pairs.capacity_bytes() +
-           isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
-           slot_blended.capacity_bytes() + tile_warps.capacity_bytes() +
-           warp_forms.capacity_bytes() + backward.bytes() + groups.bytes();
-}
 
 namespace {
 
@@ -84,7 +68,7 @@ void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients&
     for (auto& row : out.v) std::fill(std::begin(row), std::end(row), 0.0f);
     for_each_visible(state, candidate, [&](std::size_t lane, std::uint32_t slot) {
         GradientSum sums{};
-        if (state.groups.several())
+        if (state.groups.several || state.shared)
             sums = state.groups.sums[slot];
         else
             add_gradients(state, slot, sums);
@@ -96,6 +80,10 @@ void gather_isects(const CpuState& state, std::size_t candidate, SplatGradients&
 
 class CpuRasterizer final : public Rasterizer {
   public:
+    explicit CpuRasterizer(Exchange* ranks) : ranks_(ranks) {
+        const std::string set = cpu_instruction_set();
+        tell_vector_bits(set == "AVX-512" ? 512 : set == "AVX2" ? 256 : set == "SCALAR" ? 32 : 128);
+    }
     std::string name() const override {
         const int threads = thread_count();
         return fmt::format("CPU ({}, {} thread{})", cpu_instruction_set(), threads,
@@ -109,11 +97,14 @@ class CpuRasterizer final : public Rasterizer {
     void backward(ParameterSource& source, const Camera& camera, const RenderOptions& options,
                   ForwardState& state, const RenderResult& result, const PixelGradients& gradients,
                   GradientSink& sink) override;
-    bool probe(const ForwardState& state, FrameProbe& out) const override;
+    bool probe(const ForwardState& state, FrameProbe& out) const override {
+        return probe_frame(static_cast<const CpuState&>(state), out);
+    }
 
   private:
-    static void draw(ParameterSource& source, const Camera& camera, const RenderOptions& options,
-                     CpuState& state, RenderResult& result);
+    void draw(ParameterSource& source, const Camera& camera, const RenderOptions& options,
+              CpuState& state, RenderResult& result) const;
+    Exchange* const ranks_;  ///< null: this process has all Gaussians
 };
 
 /// Throws FrameTooLarge where the picture cannot be allocated.
@@ -148,6 +139,7 @@ void choose_groups(CpuState& state, std::uint64_t isects, const ProjectParams& p
     if (isects <= most) {
         const auto tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
         state.groups.list.assign(1, {0, tiles, isects});
+        state.groups.several = false;
         return;
     }
     const bool around = project.wrap > 0.0f;
@@ -160,7 +152,7 @@ void choose_groups(CpuState& state, std::uint64_t isects, const ProjectParams& p
 /// The lists of one group: of the only one, or of one of several.
 void list_group(CpuState& state, const TileGroup& group, bool gradients) {
     const Span span(Stage::emit);
-    if (state.groups.several()) enter_group(state, group);
+    if (state.groups.several) enter_group(state, group);
     emit_isects(state, gradients);
 }
 
@@ -334,7 +326,8 @@ void CpuRasterizer::forward(ParameterSource& source, const Camera& camera,
 }
 
 void CpuRasterizer::draw(ParameterSource& source, const Camera& camera,
-                         const RenderOptions& options, CpuState& state, RenderResult& result) {
+                         const RenderOptions& options, CpuState& state,
+                         RenderResult& result) const {
     const ProjectParams params = make_project_params(camera, options, source.sh_degree());
     state.tiles_x = (camera.width + kTileSize - 1) / kTileSize;
     state.tiles_y = (camera.height + kTileSize - 1) / kTileSize;
@@ -342,29 +335,44 @@ void CpuRasterizer::draw(ParameterSource& source, const Camera& camera,
         const Span span(Stage::cull);
         cull_blocks(source, camera, params, state);
     }
+    std::uint64_t isects = 0;
     {
         const Span span(Stage::project);
-        choose_groups(state, project_all(source, params, state), params, camera, options);
-    }
-    {
-        const Span span(Stage::sort);
-        sort_by_depth(state);
+        isects = project_all(source, params, state);
     }
     RenderCounters& counters = result.counters;
     counters = {};
     counters.gaussians = source.count();
-    counters.candidates = std::min(source.count(), state.candidate_blocks.size() * kBlock);
-    counters.visible = state.slot_from_rank.size();
-    start_pictures(state, camera, options, source.count(), result);
-    for (const TileGroup& group : state.groups.list) {
-        list_group(state, group, options.gradients);
+    counters.candidates = state.candidate_blocks.size() * kBlock;
+    for (const std::uint32_t of_chunk : state.chunk_slots) counters.visible += of_chunk;
+    if (ranks_ != nullptr) {
+        CHECK(!options.costs && !options.warps && !options.tint, "no rank has the whole frame");
+        const Span span(Stage::exchange);
+        share_counts(*ranks_, counters);
+        isects = share_splats(*ranks_, state);
+    }
+    counters.candidates = std::min(counters.candidates, counters.gaussians);
+    CpuState& lists = state.shared ? state.shared->lists : state;
+    choose_groups(lists, isects, params, camera, options);
+    if (ranks_ != nullptr)
+        keep_groups(lists, state.shared->own_tiles(ranks_->rank(), state.tiles_x));
+    {
+        const Span span(Stage::sort);
+        sort_by_depth(lists);
+    }
+    start_pictures(lists, camera, options, source.count(), result);
+    for (const TileGroup& group : lists.groups.list) {
+        list_group(lists, group, options.gradients);
         {
             const Span span(Stage::blend);
-            blend_group(state, group, params, camera, options, result);
+            blend_group(lists, group, params, camera, options, result);
         }
-        count(state, group, options, result);
+        count(lists, group, options, result);
     }
-    if (options.costs) finish_costs(state, result);
+    if (options.costs) finish_costs(lists, result);
+    if (ranks_ == nullptr) return;
+    const Span span(Stage::exchange);
+    join_picture(*ranks_, state, options, result);
 }
 
 /// What a group's lists need before backward, where they are no longer those of the forward pass:
@@ -406,16 +414,11 @@ void blend_backward(CpuState& state, const TileGroup& group, const ProjectParams
     });
 }
 
-void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
-                             const RenderOptions& options, ForwardState& base,
-                             const RenderResult& result, const PixelGradients& gradients,
-                             GradientSink& sink) {
-    CHECK(options.gradients, "forward() was called without gradients");
-    CpuState& state = static_cast<CpuState&>(base);
-    state.backward = {};
-    const ProjectParams params = make_project_params(camera, options, source.sh_degree());
-    if (options.costs) start_costs(state, source.count(), state.tile_order.size(), state.backward);
-    const bool several = state.groups.several();
+/// The gradients of all groups, added up by slot where there are several.
+void blend_all_backward(CpuState& state, const ProjectParams& params, const Camera& camera,
+                        const RenderOptions& options, const RenderResult& result,
+                        const PixelGradients& gradients) {
+    const bool several = state.groups.several;
     if (several) {
         state.groups.sums.resize_discard(state.splats.size());
         state.groups.sums.fill({});
@@ -425,6 +428,42 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
         blend_backward(state, group, params, camera, options, result, gradients);
         if (several) add_gradients(state);
     }
+}
+
+/// The gradients of this rank's tiles, and the sums of its Gaussians' from all ranks.
+void blend_backward_shared(Exchange& ranks, CpuState& state, const ProjectParams& params,
+                           const Camera& camera, const RenderOptions& options,
+                           const RenderResult& result, const PixelGradients& of_head) {
+    SharedFrame& shared = *state.shared;
+    CpuState& lists = shared.lists;
+    const auto share = [&]() -> const PixelGradients& {
+        const Span span(Stage::exchange);
+        return share_pixel_gradients(ranks, state, camera.width, camera.height, of_head);
+    };
+    const PixelGradients& gradients = share();
+    begin_gradients(shared);
+    for (const TileGroup& group : lists.groups.list) {
+        if (lists.groups.several) draw_again(lists, group, params, camera, options, result);
+        blend_backward(lists, group, params, camera, options, result, gradients);
+        keep_gradients(shared);
+    }
+    const Span span(Stage::exchange);
+    return_gradients(ranks, state);
+}
+
+void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
+                             const RenderOptions& options, ForwardState& base,
+                             const RenderResult& result, const PixelGradients& gradients,
+                             GradientSink& sink) {
+    CHECK(options.gradients, "forward() was called without gradients");
+    CpuState& state = static_cast<CpuState&>(base);
+    state.backward = {};
+    const ProjectParams params = make_project_params(camera, options, source.sh_degree());
+    if (options.costs) start_costs(state, source.count(), state.tile_order.size(), state.backward);
+    if (ranks_ != nullptr)
+        blend_backward_shared(*ranks_, state, params, camera, options, result, gradients);
+    else
+        blend_all_backward(state, params, camera, options, result, gradients);
     if (options.costs) rows_from_slots(state, state.slot_evaluated, state.backward.evaluated);
     const Span span(Stage::project_backward);
     parallel_for(state.candidate_blocks.size(), 16, [&](std::size_t candidate) {
@@ -445,44 +484,14 @@ void CpuRasterizer::backward(ParameterSource& source, const Camera& camera,
     });
 }
 
-bool CpuRasterizer::probe(const ForwardState& base, FrameProbe& out) const {
-    const CpuState& state = static_cast<const CpuState&>(base);
-    if (state.groups.several()) return false;  // the lists are those of the last group
-    const std::size_t visible = state.slot_from_rank.size();
-    out.rows.resize_discard(visible);
-    out.splats.resize_discard(visible * kSplatPlanes);
-    Buffer<std::uint32_t> row_of_slot(state.splats.size());
-    std::size_t i = 0;
-    for (std::size_t candidate = 0; candidate < state.candidate_blocks.size(); ++candidate) {
-        std::uint32_t slot = state.candidate_slot[candidate];
-        for (std::uint32_t lanes = state.candidate_mask[candidate]; lanes != 0;
-             lanes &= lanes - 1, ++slot, ++i) {
-            const auto row =
-                static_cast<std::uint32_t>(state.candidate_blocks[candidate] * kBlock) +
-                static_cast<std::uint32_t>(std::countr_zero(lanes));
-            const Splat& s = state.splats[slot];
-            const float planes[kSplatPlanes] = {
-                s.x, s.y,   s.s * s.s, 2.0f * s.s * s.r, s.r * s.r + s.w * s.w,
-                s.l, s.red, s.green,   s.blue,           s.depth};
-            row_of_slot[slot] = out.rows[i] = row;
-            for (std::size_t p = 0; p < kSplatPlanes; ++p) out.splats[p * visible + i] = planes[p];
-        }
-    }
-    CHECK(i == visible, "{} Gaussians in blocks, {} sorted", i, visible);
-    out.tile_begin = state.tile_begin;
-    out.row_from_isect.resize_discard(state.slot_from_isect.size());
-    for (std::size_t k = 0; k < state.slot_from_isect.size(); ++k)
-        out.row_from_isect[k] = row_of_slot[state.slot_from_isect[k]];
-    return true;
-}
-
 }  // namespace
 }  // namespace cpu
 
 std::unique_ptr<Rasterizer> make_cpu_rasterizer() {
-    const std::string set = cpu_instruction_set();
-    tell_vector_bits(set == "AVX-512" ? 512 : set == "AVX2" ? 256 : set == "SCALAR" ? 32 : 128);
-    return std::make_unique<cpu::CpuRasterizer>();
+    return std::make_unique<cpu::CpuRasterizer>(nullptr);
+}
+std::unique_ptr<Rasterizer> make_rank_rasterizer(Exchange& ranks) {
+    return std::make_unique<cpu::CpuRasterizer>(&ranks);
 }
 
 }  // namespace gs

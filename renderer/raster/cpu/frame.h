@@ -169,11 +169,12 @@ struct FrameGroups {
     std::vector<std::vector<TileSpan>> spans;  ///< of all tiles, as CpuState has a group's
     Buffer<Coverage> coverage;                 ///< the same
     Buffer<std::uint32_t> changes;             ///< as for group_tiles()
-    Buffer<GradientSum> sums;                  ///< [slot] over the groups before
+    Buffer<GradientSum> sums;                  ///< [slot] over the groups before, or the ranks
     Buffer<std::uint32_t> tile_evaluated;      ///< [tile] what drawing again counts, unused
-    bool several() const { return list.size() > 1; }
+    bool several = false;                      ///< a group's spans and coverage are to be entered
     std::size_t bytes() const;
 };
+struct SharedFrame;  // shared_frame.h
 
 struct CpuState final : ForwardState {
     Buffer<std::uint32_t> candidate_blocks;            ///< block of each candidate
@@ -197,14 +198,13 @@ struct CpuState final : ForwardState {
     Buffer<WarpForm> warp_forms;                         ///< [slot], the same
     BlendCosts backward;
     FrameGroups groups;
+    std::shared_ptr<SharedFrame> shared;  ///< where several ranks draw
     RadixSort sorter;
     int tiles_x = 0, tiles_y = 0;
 
     std::size_t bytes() const override;
     const BlendCosts& backward_costs() const override { return backward; }
-    std::size_t chunks() const {
-        return (candidate_blocks.size() + kBlocksPerChunk - 1) / kBlocksPerChunk;
-    }
+    std::size_t chunks() const { return chunk_slots.size(); }
 };
 
 // SIMD kernels, dispatched at run time (one file each).
@@ -238,6 +238,8 @@ void sort_by_depth(CpuState& state);
 void emit_isects(CpuState& state, bool gradients);
 /// Cuts the frame that was projected into groups of at most `most` isects.
 void make_groups(CpuState& state, std::uint64_t most, bool around);
+/// Cuts the groups to the tiles of `own`.
+void keep_groups(CpuState& state, const TileGroup& own);
 /// From now on the state has the spans and coverage of this group of several.
 void enter_group(CpuState& state, const TileGroup& group);
 /// Adds a group's isect_gradients to the sums of its slots.
@@ -253,6 +255,8 @@ inline void add_gradients(const CpuState& state, std::uint32_t slot, GradientSum
             sum.parts[part] += g;
         }
 }
+/// Rasterizer::probe().
+bool probe_frame(const CpuState& state, FrameProbe& out);
 /// From part_tile_counts to the first isect of each tile, and of each part within it (which
 /// replaces the counts). Returns the number of isects.
 std::size_t find_ranges(CpuState& state, std::size_t parts);

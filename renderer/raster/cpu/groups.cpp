@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
+#include "renderer/raster/cpu/shared_frame.h"
 
 namespace gs::cpu {
 namespace {
@@ -42,6 +43,23 @@ void count_changes(const CpuState& state, Buffer<std::uint32_t>& changes) {
 
 }  // namespace
 
+std::size_t CpuState::bytes() const {
+    std::size_t span_bytes = 0;
+    for (const auto& list : spans) span_bytes += list.capacity() * sizeof(TileSpan);
+    return span_bytes + candidate_blocks.capacity_bytes() + candidate_mask.capacity_bytes() +
+           candidate_slot.capacity_bytes() + chunk_slots.capacity_bytes() +
+           splats.capacity_bytes() + coverage.capacity_bytes() + chunk_emission.capacity_bytes() +
+           depth_keys.capacity_bytes() + slot_from_rank.capacity_bytes() +
+           part_tile_counts.capacity_bytes() + tile_begin.capacity_bytes() +
+           tile_order.capacity_bytes() + list_end.capacity_bytes() +
+           slot_from_isect.capacity_bytes() + emission_from_isect.capacity_bytes() +
+           touched.capacity_bytes() + blended_pairs.capacity_bytes() +
+           isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
+           slot_blended.capacity_bytes() + tile_warps.capacity_bytes() +
+           warp_forms.capacity_bytes() + backward.bytes() + groups.bytes() +
+           (shared ? shared->bytes() : 0);
+}
+
 std::size_t FrameGroups::bytes() const {
     std::size_t span_bytes = 0;
     for (const auto& of_chunk : spans) span_bytes += of_chunk.capacity() * sizeof(TileSpan);
@@ -53,11 +71,22 @@ void make_groups(CpuState& state, std::uint64_t most, bool around) {
     FrameGroups& groups = state.groups;
     count_changes(state, groups.changes);
     groups.list = group_tiles(groups.changes.span(), state.tiles_x, state.tiles_y, most, around);
-    if (!groups.several()) return;
+    groups.several = groups.list.size() > 1;
+    if (!groups.several) return;
     std::swap(groups.spans, state.spans);
     std::swap(groups.coverage, state.coverage);
     if (state.spans.size() < state.chunks()) state.spans.resize(state.chunks());
     state.coverage.resize_discard(groups.coverage.size());
+}
+
+void keep_groups(CpuState& state, const TileGroup& own) {
+    std::vector<TileGroup> kept;
+    for (TileGroup group : state.groups.list) {
+        group.first = std::max(group.first, own.first);
+        group.end = std::min(group.end, own.end);
+        if (group.first < group.end) kept.push_back(group);
+    }
+    state.groups.list = std::move(kept);
 }
 
 void enter_group(CpuState& state, const TileGroup& group) {

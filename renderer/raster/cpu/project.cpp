@@ -187,7 +187,8 @@ ProjectParams make_project_params(const Camera& camera, const RenderOptions& opt
 }
 
 std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, CpuState& state) {
-    const std::size_t candidates = state.candidate_blocks.size(), chunks = state.chunks();
+    const std::size_t candidates = state.candidate_blocks.size(),
+                      chunks = (candidates + kBlocksPerChunk - 1) / kBlocksPerChunk;
     state.candidate_mask.resize_discard(candidates);
     state.candidate_slot.resize_discard(candidates);
     state.chunk_slots.resize_discard(chunks);

@@ -108,8 +108,7 @@ void list_image(const BlendInput& in, std::size_t image, bool gradients, ImageLi
     const auto begin = static_cast<std::size_t>(in.first[image]),
                end = static_cast<std::size_t>(in.first[image + 1]);
     const std::size_t blocks = (end - begin + kBlock - 1) / kBlock;
-    state.candidate_blocks.resize_discard(blocks);  // chunks() counts them
-    const std::size_t chunks = state.chunks();
+    const std::size_t chunks = (blocks + cpu::kBlocksPerChunk - 1) / cpu::kBlocksPerChunk;
     state.tiles_x = (in.width + kTileSize - 1) / kTileSize;
     state.tiles_y = (in.height + kTileSize - 1) / kTileSize;
     state.chunk_slots.resize_discard(chunks);
