@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/exchange.h"
 #include "base/hash.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -23,8 +24,10 @@ namespace {
 
 /// Sums of hashes by block: the same in whatever order they come.
 struct BlockHashes {
+    const std::size_t first_block;  ///< RankShare::first_block
     std::atomic<std::uint64_t> gradients{0}, adam{0};
 
+    explicit BlockHashes(std::size_t first) : first_block(first) {}
     void add_gradients(const GaussianModel& model, const BlockGradients& g) {
         const auto planes = static_cast<std::size_t>(model.planes());
         gradients.fetch_add(hash_bytes(bytes(&g.planes[0][0], planes * kBlock), seed_of(g)),
@@ -44,7 +47,9 @@ struct BlockHashes {
     }
 
   private:
-    static std::uint64_t seed_of(const BlockGradients& g) { return hash64(g.block) ^ g.mask; }
+    std::uint64_t seed_of(const BlockGradients& g) const {
+        return hash64(first_block + g.block) ^ g.mask;
+    }
     static std::span<const std::byte> bytes(const float* from, std::size_t n) {
         return std::as_bytes(std::span(from, n));
     }
@@ -59,6 +64,11 @@ struct CameraParts {
     void begin(const RenderOptions& wanted, std::size_t blocks) {
         motion.assign(wanted.motion ? blocks : 0, {});
         lens.assign(wanted.intrinsics ? blocks : 0, {});
+    }
+    /// The head gets all ranks', in the order of their blocks.
+    void join(Exchange& ranks) {
+        if (!motion.empty()) motion = joined_at_head(ranks, motion);
+        if (!lens.empty()) lens = joined_at_head(ranks, lens);
     }
     void add(const BlockGradients& g) {
         if (!motion.empty()) std::copy_n(g.motion, 6, motion[g.block].begin());
@@ -150,8 +160,8 @@ bool in_batch(const StepPlan& plan) { return plan.part.several() || plan.beams; 
 
 class CpuTraining final : public TrainingBackend {
   public:
-    explicit CpuTraining(std::unique_ptr<Rasterizer> rasterizer)
-        : rasterizer_(std::move(rasterizer)) {
+    CpuTraining(std::unique_ptr<Rasterizer> rasterizer, const RankShare* share)
+        : rasterizer_(std::move(rasterizer)), share_(share) {
         forward_state_ = rasterizer_->make_state();
         view_state_ = rasterizer_->make_state();
     }
@@ -197,6 +207,7 @@ class CpuTraining final : public TrainingBackend {
   private:
     std::shared_ptr<const Capture> capture_;
     std::unique_ptr<Rasterizer> rasterizer_;
+    const RankShare* const share_;  ///< null: all of the run is here
     RunArrays run_;
     LazyAdam adam_;                                  ///< of run_.adam
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
@@ -227,7 +238,7 @@ void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays
 
 /// After run_ was given or changed.
 void CpuTraining::follow_run() {
-    CHECK(consistent(run_), "{} rows", run_.model.count);
+    CHECK(consistent(run_) || share_ != nullptr, "{} rows", run_.model.count);
     adam_ = LazyAdam(run_.model, run_.adam);
     adam_.set_filter(std::as_const(run_.filter).span());
 }
@@ -298,7 +309,8 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
 
 StepOutcome CpuTraining::step(const StepPlan& plan) {
     keep_save_reserve();
-    const LentPhoto lent = lend_photo(*plan.view);
+    std::optional<LentPhoto> lent;
+    if (share_ == nullptr || share_->ranks.head()) lent = lend_photo(*plan.view);
     StepOutcome out;
     out.step = plan.step + 1;
     out.view_index = plan.view_index;
@@ -312,11 +324,12 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     LazySource source(run_.model, adam_, plan.options.sh_degree);
     rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
     out.counters = picture_.counters;
-    out.terms = compare(plan, lent);
-    const bool sound = std::isfinite(out.terms.loss);
+    if (lent) out.terms = compare(plan, *lent);
+    bool sound = std::isfinite(out.terms.loss);
+    if (share_ != nullptr) sound = value_from_head(share_->ranks, sound);
 
     // Gradients, and an Adam step for every Gaussian seen.
-    BlockHashes hashes;
+    BlockHashes hashes(share_ != nullptr ? share_->first_block : 0);
     TrainingSink sink(run_.model, adam_, in_batch(plan) ? &batch_ : nullptr, run_.identity.tags,
                       plan.gathers_statistics ? &run_.statistics : nullptr, plan.camera,
                       plan.hashes ? &hashes : nullptr, parts_);
@@ -324,6 +337,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     if (sound)
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
+    if (share_ != nullptr && sound) parts_.join(share_->ranks);
     if (plan.options.motion && sound) out.motion = motion_of(parts_.motion);
     if (plan.options.intrinsics && sound) out.intrinsics = sum_of<kLens>(parts_.lens);
     if (plan.beams) {
@@ -333,14 +347,16 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
             beams_.run(source, *plan.beams, plan.part.count, plan.options.compatibility, beam_sink);
     }
     if (plan.part.last()) end_step(plan, sink, sound);
-    out.poisoned = sink.poisoned();
+    std::vector<std::uint64_t> sums = {sink.poisoned(), hashes.gradients, hashes.adam};
+    if (share_ != nullptr) sums = sums_over(share_->ranks, sums);
+    out.poisoned = sums[0];
     if (!plan.hashes) return out;
     out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
     // Where nothing was visible there is no block, but there is a stage.
-    out.hashes[HashStage::gradients] = hash64(hashes.gradients);
+    out.hashes[HashStage::gradients] = hash64(sums[1]);
     if (plan.part.last())
         out.hashes[HashStage::adam] =
-            hash64(hash_array(std::as_const(run_.appearance.values).span(), hashes.adam));
+            hash64(hash_array(std::as_const(run_.appearance.values).span(), sums[2]));
     return out;
 }
 
@@ -386,7 +402,10 @@ std::uint64_t picture_bytes(const RenderResult& r) {
 }
 
 std::unique_ptr<TrainingBackend> make_cpu_training(std::unique_ptr<Rasterizer> rasterizer) {
-    return std::make_unique<CpuTraining>(std::move(rasterizer));
+    return std::make_unique<CpuTraining>(std::move(rasterizer), nullptr);
+}
+std::unique_ptr<TrainingBackend> make_share_training(const RankShare& share) {
+    return std::make_unique<CpuTraining>(make_rank_rasterizer(share.ranks), &share);
 }
 
 }  // namespace gs

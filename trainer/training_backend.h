@@ -135,5 +135,12 @@ std::uint64_t picture_bytes(const RenderResult& picture);
 
 std::unique_ptr<TrainingBackend> make_cpu_training(
     std::unique_ptr<Rasterizer> rasterizer = make_cpu_rasterizer());
+/// A range of a run's rows on one of the ranks that take each step together.
+struct RankShare {
+    Exchange& ranks;
+    std::size_t first_block = 0;  ///< of the run, that is the first here
+};
+/// The backend of a share, which lives longer. Only the head's outcomes are the run's.
+std::unique_ptr<TrainingBackend> make_share_training(const RankShare& share);
 
 }  // namespace gs

@@ -120,7 +120,7 @@ auto row_column(const RowArray& array, Run& run, Values& values, std::size_t c) 
         out.first += c * kBlock;
         out.stride = array.columns(run.model.planes()) * kBlock;
     } else if (array.values == RowArray::steps) {
-        out.unused = static_cast<T>(run.adam.steps);
+        out.unused = static_cast<T>(run.adam.base);  // as the last flush left it
     }
     return out;
 }

@@ -1,0 +1,25 @@
+// The rows of a run, shared out to ranks by whole blocks and gathered again. Every rank calls these
+// together.
+#pragma once
+
+#include <cstddef>
+
+#include "base/exchange.h"
+#include "trainer/density/row_arrays.h"
+
+namespace gs {
+
+/// Blocks that a rank gets of a run: the same number for all, or one less.
+struct RankBlocks {
+    std::size_t first, count;
+    RankBlocks(std::size_t blocks, int rank, int ranks);
+};
+
+/// This rank's part of the head's `whole`, which is null elsewhere: its rows and the optimizer's
+/// clock. Only the head's part has the rest: origin, book of ids, looks.
+RunArrays share_rows(Exchange& ranks, const RunArrays* whole);
+/// At the head: all rows with storage for `capacity`, and what its own part has besides; elsewhere
+/// nothing. `part`: as share_rows() gave it, or after steps.
+RunArrays gather_rows(Exchange& ranks, const RunArrays& part, std::size_t capacity);
+
+}  // namespace gs

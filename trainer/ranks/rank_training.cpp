@@ -1,0 +1,312 @@
+#include "trainer/ranks/rank_training.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/exception_words.h"
+#include "trainer/density/relocation.h"
+#include "trainer/ranks/rank_rows.h"
+
+namespace gs {
+namespace {
+
+enum class Order : std::uint8_t {
+    end,
+    start,
+    step,
+    settle,
+    arrays,
+    model,
+    reset_opacity,
+    render,
+    memory
+};
+
+/// All that a rank needs of options, in the order in which they travel.
+template <class Options, class Visit>
+void each_option(Options& o, Visit&& visit) {
+    visit(o.background);
+    visit(o.projection);
+    visit(o.precision);
+    visit(o.sh_degree);
+    visit(o.scale_modifier);
+    visit(o.antialiased);
+    visit(o.blur);
+    visit(o.near_plane);
+    visit(o.clip);
+    visit(o.compatibility);
+    visit(o.depth);
+    visit(o.median_depth);
+    visit(o.gradients);
+    visit(o.motion);
+    visit(o.intrinsics);
+    visit(o.absolute);
+    visit(o.counters);
+    visit(o.most_pairs);
+}
+/// The same for a step: all but its photo and what is learned of it.
+template <class Plan, class Visit>
+void each_of_plan(Plan& plan, Visit&& visit) {
+    visit(plan.step);
+    visit(plan.part);
+    visit(plan.camera);
+    each_option(plan.options, visit);
+    visit(plan.rates);
+    visit(plan.gathers_statistics);
+    visit(plan.nudge);
+    visit(plan.hashes);
+}
+
+/// A rank's part of the run. Its functions are called on all ranks together.
+class RankPart {
+  public:
+    explicit RankPart(Exchange& ranks) : share_{ranks}, backend_(make_share_training(share_)) {}
+
+    Exchange& ranks() const { return share_.ranks; }
+    TrainingBackend& backend() const { return *backend_; }
+    /// `whole`: the head's, null elsewhere.
+    void start(std::shared_ptr<const Capture> capture, const RunArrays* whole) {
+        RunArrays part = share_rows(ranks(), whole);
+        const auto rows = static_cast<std::size_t>(sums_over(ranks(), {part.model.count})[0]);
+        share_.first_block =
+            RankBlocks((rows + kBlock - 1) / kBlock, ranks().rank(), ranks().size()).first;
+        backend_->start(std::move(capture), std::move(part));
+    }
+    void settle() {
+        backend_->edit([](RunArrays&) {});
+    }
+    RunArrays arrays(std::size_t capacity) const {
+        RunArrays out;
+        backend_->look_at_arrays(
+            [&](const RunArrays& part) { out = gather_rows(ranks(), part, capacity); });
+        return out;
+    }
+    GaussianModel model() const {
+        const GaussianModel own = backend_->model();
+        MessageWriter message;
+        message.put(static_cast<std::uint64_t>(own.count));
+        for (int p = 0; p < own.planes(); ++p) message.put_all(std::span(own.plane(p), own.count));
+        const std::vector<Message> parts = at_head(ranks(), message.take());
+        return ranks().head() ? joined(parts, own) : GaussianModel();
+    }
+    /// By use, of all ranks; at the head.
+    std::vector<MemoryUse> memory() const {
+        std::vector<MemoryUse> uses = backend_->memory();
+        std::vector<std::uint64_t> bytes;
+        for (const MemoryUse& use : uses) bytes.push_back(use.bytes);
+        bytes = sums_over(ranks(), bytes);
+        for (std::size_t i = 0; i < uses.size(); ++i) uses[i].bytes = bytes[i];
+        return uses;
+    }
+
+  private:
+    static GaussianModel joined(const std::vector<Message>& parts, const GaussianModel& like) {
+        std::size_t all = 0;
+        for (const Message& part : parts)
+            all += static_cast<std::size_t>(MessageReader(part).get<std::uint64_t>());
+        GaussianModel out(all, like.sh_degree);
+        out.antialiased = like.antialiased;
+        std::size_t first = 0;
+        for (const Message& part : parts) {
+            MessageReader in(part);
+            const auto count = static_cast<std::size_t>(in.get<std::uint64_t>());
+            for (int p = 0; p < out.planes(); ++p)
+                in.get_all(std::span(out.plane(p) + first, count));
+            first += count;
+        }
+        return out;
+    }
+
+    RankShare share_;
+    std::unique_ptr<TrainingBackend> backend_;
+};
+
+class RankTraining final : public TrainingBackend {
+    /// Gives the order, which `describe` completes, and carries out the head's part.
+    template <class Describe, class CarryOut>
+    auto together(Order order, Describe&& describe, CarryOut&& carry_out) const {
+        try {
+            MessageWriter message;
+            message.put(order);
+            describe(message);
+            (void)from_head(part_.ranks(), message.take(), true);
+            return carry_out();
+        } catch (const std::exception& error) {
+            part_.ranks().fail(words_of(error));
+            throw;
+        }
+    }
+    template <class CarryOut>
+    auto together(Order order, CarryOut&& carry_out) const {
+        return together(
+            order, [](MessageWriter&) {}, std::forward<CarryOut>(carry_out));
+    }
+
+  public:
+    explicit RankTraining(Exchange& ranks) : part_(ranks) {}
+    void start(std::shared_ptr<const Capture> capture, RunArrays arrays) override {
+        capture_ = std::move(capture);
+        share_out(arrays);
+    }
+    StepOutcome step(const StepPlan& plan) override {
+        return together(
+            Order::step,
+            [&](MessageWriter& order) {
+                each_of_plan(plan, [&](const auto& value) { order.put(value); });
+            },
+            [&] { return own().step(plan); });
+    }
+    DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
+                                    bool prune_large) override {
+        DensityReport report;
+        edit([&](RunArrays& run) {
+            report = gs::densify_and_prune(run, settings, extent, prune_large);
+        });
+        return report;
+    }
+    DensityReport relocate(const TrainingSettings& settings, double extent) override {
+        DensityReport report;
+        edit([&](RunArrays& run) { report = gs::relocate(run, settings, extent); });
+        return report;
+    }
+    void reset_opacity() override {
+        together(Order::reset_opacity, [&] { own().reset_opacity(); });
+    }
+    // The largest of all rows is what some get.
+    void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override {
+        edit([&](RunArrays& run) {
+            gs::size_filter(std::as_const(run.model.values).span().first(3 * run.model.capacity),
+                            run.model.count, cameras, near_plane, rows, run.filter);
+        });
+    }
+    Buffer<float> filter() const override {
+        bool any = false;
+        own().look_at_arrays([&](const RunArrays& run) { any = !run.filter.empty(); });
+        return any ? arrays().filter : Buffer<float>();
+    }
+    bool refines_intrinsics() const override { return true; }
+    std::uint64_t steps() const override { return own().steps(); }
+    std::size_t count() const override { return count_; }
+    int sh_degree() const override { return own().sh_degree(); }
+    RunArrays arrays() const override {
+        return together(Order::arrays, [&] { return part_.arrays(capacity_); });
+    }
+    AppearanceState appearance() const override { return own().appearance(); }
+    RowIdentity identity() const override {
+        RowIdentity out = arrays().identity;
+        out.tags.resize(count_);
+        return out;
+    }
+    void edit(const std::function<void(RunArrays&)>& change) override {
+        RunArrays whole = together(Order::settle, [&] {
+            part_.settle();
+            return part_.arrays(capacity_);
+        });
+        change(whole);
+        share_out(whole);
+    }
+    GaussianModel model() const override {
+        return together(Order::model, [&] { return part_.model(); });
+    }
+    void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override {
+        RenderOptions drawn = options;
+        drawn.tint = nullptr;
+        drawn.costs = drawn.warps = false;
+        together(
+            Order::render,
+            [&](MessageWriter& order) {
+                order.put(camera);
+                each_option(drawn, [&](const auto& value) { order.put(value); });
+            },
+            [&] { own().render(camera, drawn, result); });
+    }
+    std::vector<MemoryUse> memory() const override {
+        return together(Order::memory, [&] { return part_.memory(); });
+    }
+    Rasterizer& rasterizer() override { return *rasterizer_; }
+
+  private:
+    TrainingBackend& own() const { return part_.backend(); }
+    void share_out(const RunArrays& whole) {
+        count_ = whole.model.count;
+        capacity_ = whole.model.capacity;
+        together(Order::start, [&] { part_.start(capture_, &whole); });
+    }
+    std::shared_ptr<const Capture> capture_;
+    RankPart part_;
+    std::unique_ptr<Rasterizer> rasterizer_ = make_cpu_rasterizer();  ///< of this process alone
+    std::size_t count_ = 0, capacity_ = 0;                            ///< of the whole run
+};
+
+/// Carries out one order; false: it was the last.
+bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
+    MessageReader in(message);
+    const auto read = [&](auto& value) { value = in.get<std::remove_cvref_t<decltype(value)>>(); };
+    switch (in.get<Order>()) {
+        case Order::end:
+            return false;
+        case Order::start:
+            part.start(nullptr, nullptr);
+            break;
+        case Order::step: {
+            StepPlan plan;
+            each_of_plan(plan, read);
+            (void)part.backend().step(plan);
+            break;
+        }
+        case Order::settle:
+            part.settle();
+            (void)part.arrays(0);
+            break;
+        case Order::arrays:
+            (void)part.arrays(0);
+            break;
+        case Order::model:
+            (void)part.model();
+            break;
+        case Order::reset_opacity:
+            part.backend().reset_opacity();
+            break;
+        case Order::render: {
+            Camera camera;
+            RenderOptions options;
+            read(camera);
+            each_option(options, read);
+            part.backend().render(camera, options, picture);
+            break;
+        }
+        case Order::memory:
+            (void)part.memory();
+            break;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::unique_ptr<TrainingBackend> make_rank_training(Exchange& ranks) {
+    return std::make_unique<RankTraining>(ranks);
+}
+
+void serve_rank(Exchange& ranks) {
+    try {
+        RankPart part(ranks);
+        RenderResult picture;
+        while (carry_out(part, from_head(ranks, {}, true), picture)) {
+        }
+    } catch (const std::exception& error) {
+        ranks.fail(words_of(error));
+        throw;
+    }
+}
+
+void dismiss_ranks(Exchange& ranks) noexcept {
+    try {
+        MessageWriter order;
+        order.put(Order::end);
+        (void)from_head(ranks, order.take(), true);
+    } catch (const std::exception&) {  // they have ended already
+    }
+}
+
+}  // namespace gs
