@@ -9,8 +9,10 @@
 
 #include "app/backend/program_commit.h"
 #include "base/beside_program.h"
+#include "base/log.h"
 #include "base/mpi/mpi_entry.h"
 #include "base/try.h"
+#include "trainer/ranks/rank_training.h"
 
 namespace gs {
 namespace {
@@ -65,6 +67,23 @@ Result<Exchange*> ranks_of_launcher() {
     if (!started_as_ranks()) return nullptr;
     static const Result<Exchange*> ranks = start_mpi();
     return ranks;
+}
+
+Result<Backend> on_all_ranks(Backend alone, std::string_view wanted) {
+    GS_TRY(Exchange* const ranks, ranks_of_launcher());
+    if (ranks == nullptr) return alone;
+    if (alone.cuda) {
+        if (wanted != "auto")
+            return fail(ErrorKind::usage, "", "ranks train on the CPU alone",
+                        "omit --backend and --device, or start one process");
+        log_warning("computing on the CPU, not on {}: ranks use no GPU", alone.name);
+        GS_TRY(alone, choose_backend("cpu"));
+    }
+    alone.name += fmt::format(" on {} ranks", ranks->size());
+    alone.make_training = [ranks]() -> Result<std::unique_ptr<TrainingBackend>> {
+        return make_rank_training(*ranks);
+    };
+    return alone;
 }
 
 }  // namespace gs

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "app/backend/limits.h"
+#include "app/backend/ranks.h"
 #include "app/backend/stage_times.h"
 #include "app/cli/common.h"
 #include "app/cli/train/train_settings.h"
@@ -135,7 +136,10 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     options.background = background_of(settings);
     GS_TRY(const TrainingSettings of_run, settings_of(a.path, given));
     GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, a.loading, common));
-    GS_TRY(const auto backend, backend_for_window(on));
+    GS_TRY(Backend backend, backend_for_window(on));
+    if (a.training) {
+        GS_TRY(backend, on_all_ranks(std::move(backend), on.device ? "cuda" : on.backend));
+    }
     StudioOptions studio;
     studio.contents = find_contents(a.path);
     studio.capture = a.capture;

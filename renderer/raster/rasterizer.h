@@ -310,7 +310,7 @@ std::unique_ptr<Rasterizer> make_cpu_rasterizer();
 /// Of several ranks, which call forward() and backward() together, each with its own Gaussians and
 /// otherwise the same arguments, and draw a part of the picture each. The head gets all of it, and
 /// gives the gradients of all of it; what others give is not read. Every rank's sink gets its own
-/// Gaussians'. Costs, warps and tints are not to be had. `ranks`: lives longer.
+/// Gaussians', and its tint is of these. Costs and warps are not to be had. `ranks`: lives longer.
 std::unique_ptr<Rasterizer> make_rank_rasterizer(Exchange& ranks);
 /// The instruction set that run-time dispatch chose: "AVX-512", "AVX2", "SSE2" ...
 std::string cpu_instruction_set();

@@ -75,7 +75,7 @@ class Ranks(Case):
 
     def test_errors_are_said_once_and_end_all(self):
         for arguments, what in ((("train", self.folder / "nothing"), "does not exist"),
-                                (("train", self.capture, "--view"), "the studio is one process"),
+                                (("train", self.capture, "--lidar-weight", 0.1), "cannot learn from a lidar"),
                                 (("train", self.capture, "--backend", "cuda"), "ranks train on the CPU")):
             done = self.launch(2, *arguments)
             self.assertEqual(done.returncode, 2, done.stderr)

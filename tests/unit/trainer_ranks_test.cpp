@@ -63,7 +63,12 @@ Outcome outcome_of(int ranks, const std::shared_ptr<Capture>& capture,
     const TempFolder folder;
     Outcome out;
     train(ranks, capture, settings, steps, [&](Trainer& trainer) {
-        trainer.render(capture->views[0].camera, trainer.render_options(), out.picture);
+        RenderOptions options = trainer.render_options();
+        auto tint = std::make_shared<GaussianTint>();
+        for (std::uint32_t row = 0; row < 100; ++row)
+            tint->words.resize(row + 1, row % 7 == 0 ? GaussianTint::kHidden : 0x80000000u + row);
+        options.tint = tint;
+        trainer.render(capture->views[0].camera, options, out.picture);
         EXPECT_TRUE(trainer.save_checkpoint(folder / "run.gsc"));
         out.checkpoint = file_bytes(folder / "run.gsc");
         out.gaussians = trainer.gaussian_count();

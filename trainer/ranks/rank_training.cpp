@@ -16,13 +16,14 @@ enum class Order : std::uint8_t {
     step,
     settle,
     arrays,
+    tags,
     model,
     reset_opacity,
     render,
     memory
 };
 
-/// All that a rank needs of options, in the order in which they travel.
+/// All that a rank needs of options but for the tint, in the order in which they travel.
 template <class Options, class Visit>
 void each_option(Options& o, Visit&& visit) {
     visit(o.background);
@@ -80,6 +81,25 @@ class RankPart {
         backend_->look_at_arrays(
             [&](const RunArrays& part) { out = gather_rows(ranks(), part, capacity); });
         return out;
+    }
+    std::vector<std::uint32_t> tags() const {
+        const RowIdentity own = backend_->identity();
+        return joined_at_head(ranks(), std::vector(own.tags.begin(), own.tags.end()));
+    }
+    /// `words`: by row of the run (GaussianTint).
+    void render(const Camera& camera, RenderOptions options, std::span<const std::uint32_t> words,
+                RenderResult& picture) {
+        options.tint = nullptr;
+        if (!words.empty()) {
+            const std::size_t first = std::min(words.size(), share_.first_block * kBlock),
+                              count = std::min(words.size() - first, backend_->count());
+            auto own = std::make_shared<GaussianTint>();
+            own->words.resize_discard(count);
+            std::copy_n(words.begin() + static_cast<std::ptrdiff_t>(first), count,
+                        own->words.begin());
+            options.tint = std::move(own);
+        }
+        backend_->render(camera, options, picture);
     }
     GaussianModel model() const {
         const GaussianModel own = backend_->model();
@@ -193,8 +213,10 @@ class RankTraining final : public TrainingBackend {
     }
     AppearanceState appearance() const override { return own().appearance(); }
     RowIdentity identity() const override {
-        RowIdentity out = arrays().identity;
-        out.tags.resize(count_);
+        RowIdentity out = own().identity();
+        const auto tags = together(Order::tags, [&] { return part_.tags(); });
+        out.tags.resize_discard(tags.size());
+        std::copy(tags.begin(), tags.end(), out.tags.begin());
         return out;
     }
     void edit(const std::function<void(RunArrays&)>& change) override {
@@ -210,15 +232,17 @@ class RankTraining final : public TrainingBackend {
     }
     void render(const Camera& camera, const RenderOptions& options, RenderResult& result) override {
         RenderOptions drawn = options;
-        drawn.tint = nullptr;
         drawn.costs = drawn.warps = false;
+        std::vector<std::uint32_t> words;
+        if (options.tint) words.assign(options.tint->words.begin(), options.tint->words.end());
         together(
             Order::render,
             [&](MessageWriter& order) {
                 order.put(camera);
                 each_option(drawn, [&](const auto& value) { order.put(value); });
+                order.put_list(words);
             },
-            [&] { own().render(camera, drawn, result); });
+            [&] { part_.render(camera, drawn, words, result); });
     }
     std::vector<MemoryUse> memory() const override {
         return together(Order::memory, [&] { return part_.memory(); });
@@ -261,6 +285,9 @@ bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
         case Order::arrays:
             (void)part.arrays(0);
             break;
+        case Order::tags:
+            (void)part.tags();
+            break;
         case Order::model:
             (void)part.model();
             break;
@@ -272,7 +299,7 @@ bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
             RenderOptions options;
             read(camera);
             each_option(options, read);
-            part.backend().render(camera, options, picture);
+            part.render(camera, options, in.list<std::uint32_t>(), picture);
             break;
         }
         case Order::memory:

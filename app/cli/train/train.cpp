@@ -146,26 +146,6 @@ Result<RunOptions> run_from(const TrainArguments& a, const CommonArguments& comm
     return out;
 }
 
-/// The CPUs of all ranks. Errors (usage): what only one process can do.
-Result<Backend> backend_of_ranks(Exchange& ranks, const TrainingSettings& settings,
-                                 CommonArguments common) {
-    const auto refused = [&](const char* what, const char* advice) {
-        return fail(ErrorKind::usage, "",
-                    fmt::format("{} ranks train on the CPU alone: {}", ranks.size(), what), advice);
-    };
-    if (common.backend == "cuda" || common.device)
-        return refused("no CUDA device", "omit --backend and --device, or start one process");
-    if (settings.lidar_weight > 0)
-        return refused("without a lidar", "set lidar_weight to 0, or start one process");
-    common.backend = "cpu";
-    GS_TRY(Backend out, backend_of(common));
-    out.name += fmt::format(" on {} ranks", ranks.size());
-    out.make_training = [&ranks]() -> Result<std::unique_ptr<TrainingBackend>> {
-        return make_rank_training(ranks);
-    };
-    return out;
-}
-
 class TrainCommand {
   public:
     TrainCommand(const TrainArguments& a, const CommonArguments& common) : a_(a), common_(common) {}
@@ -202,9 +182,8 @@ Result<void> TrainCommand::prepare() {
     if (a_.trained != nullptr) narrow(*a_.trained, run);
     GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
     GS_TRY(const CommonArguments common, on_what_sees_lidar(resumed, a_.loading, common_));
-    GS_TRY(Exchange* const ranks, ranks_of_launcher());
-    GS_TRY(backend_,
-           ranks != nullptr ? backend_of_ranks(*ranks, resumed, common) : backend_of(common));
+    GS_TRY(Backend alone, backend_of(common));
+    GS_TRY(backend_, on_all_ranks(std::move(alone), common.device ? "cuda" : common.backend));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
     GS_TRY(history_, history_of(a_.history));
@@ -415,9 +394,6 @@ Result<int> run(const TrainArguments& a, const CommonArguments& common) {
     }
     const std::unique_ptr<Exchange, void (*)(Exchange*)> until_here(
         ranks, [](Exchange* others) { dismiss_ranks(*others); });
-    if (ranks != nullptr && a.view)
-        return fail(ErrorKind::usage, "", "the studio is one process",
-                    "train without --view, and open the run's folder beside it");
     if (!a.view && !a.window.script.empty())
         return fail(ErrorKind::usage, "", "--script drives the studio", "add --view");
     if (a.run.keep.best && (a.eval_every ? *a.eval_every == 0 : !a.view))

@@ -346,7 +346,7 @@ void CpuRasterizer::draw(ParameterSource& source, const Camera& camera,
     counters.candidates = state.candidate_blocks.size() * kBlock;
     for (const std::uint32_t of_chunk : state.chunk_slots) counters.visible += of_chunk;
     if (ranks_ != nullptr) {
-        CHECK(!options.costs && !options.warps && !options.tint, "no rank has the whole frame");
+        CHECK(!options.costs && !options.warps, "no rank has the whole frame");
         const Span span(Stage::exchange);
         share_counts(*ranks_, counters);
         isects = share_splats(*ranks_, state);
