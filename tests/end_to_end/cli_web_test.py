@@ -124,30 +124,44 @@ class Browser:
             pass_fds=(command_out, answers_in), env={**os.environ, "TMPDIR": self.sockets.name}, stdout=subprocess.DEVNULL, stderr=self.errors)
         os.close(command_out)
         os.close(answers_in)
-        self.number, self.rest, self.page = 0, b"", {}
+        self.number, self.rest, self.page, self.events = 0, b"", {}, []
 
     def call(self, method, **parameters):
         self.number += 1
         os.write(self.commands, json.dumps({"id": self.number, "method": method, "params": parameters, **self.page}).encode() + b"\0")
         while True:
-            message, end, after = self.rest.partition(b"\0")
-            if not end:
-                more = os.read(self.answers, 1 << 20)
-                if not more:
-                    self.errors.seek(0)
-                    raise AssertionError("the browser ended: " + self.errors.read().decode(errors="replace")[-2000:])
-                self.rest += more
-                continue
-            self.rest, answer = after, json.loads(message)
+            answer = self.receive()
             if answer.get("id") == self.number:
                 assert "error" not in answer, answer
                 return answer["result"]
+            self.events.append(answer)
+
+    def receive(self):
+        while b"\0" not in self.rest:
+            more = os.read(self.answers, 1 << 20)
+            if not more:
+                self.errors.seek(0)
+                raise AssertionError("the browser ended: " + self.errors.read().decode(errors="replace")[-2000:])
+            self.rest += more
+        message, _, self.rest = self.rest.partition(b"\0")
+        return json.loads(message)
 
     def open(self, url):
         target = self.call("Target.createTarget", url="about:blank")["targetId"]
         self.page = {"sessionId": self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]}
         self.call("Emulation.setDeviceMetricsOverride", width=WIDTH, height=HEIGHT, deviceScaleFactor=1, mobile=False)
-        self.call("Page.navigate", url=url)
+        self.call("Page.enable")
+        self.load("Page.navigate", url=url)
+
+    def load(self, method, **parameters):
+        """Loads a document. Before it is loaded, a script runs in the old one, or in one that is being replaced ("Inspected target navigated or closed")."""
+        self.events.clear()
+        self.call(method, **parameters)
+        for wanted in ("Page.frameNavigated", "Page.loadEventFired"):
+            while not any(event.get("method") == wanted for event in self.events):
+                self.events.append(self.receive())
+            while self.events.pop(0).get("method") != wanted:
+                pass
 
     def value(self, script):
         return self.call("Runtime.evaluate", expression=script, returnByValue=True)["result"].get("value")
@@ -255,8 +269,7 @@ class Page(Case):
             self.assertGreater(decibels(ours, colors(browser.picture())), 42)
             # From another side it is another picture, and R goes back.
             browser.value("location.hash = '#1.5,0.2,3,0,0,0'")
-            browser.forget()
-            browser.value("location.reload()")
+            browser.load("Page.reload")
             browser.drawn()
             browser.value("text.remove()")
             other = colors(browser.picture())
