@@ -1,10 +1,35 @@
 #include "base/record/scope.h"
 #include "base/try.h"
+#include "renderer/scene/lost_views.h"
 #include "trainer/checkpoint.h"
 #include "trainer/settings/schedule.h"
 #include "trainer/trainer_state.h"
 
 namespace gs {
+namespace {
+
+/// Without photos: what has been learned needs none, and they may have to be decoded.
+Capture cameras_of(const Capture& capture) {
+    Capture out;
+    for (const View& view : capture.views)
+        out.views.push_back({.name = view.name,
+                             .camera = view.camera,
+                             .photo = {},
+                             .mask = {},
+                             .test = view.test,
+                             .camera_number = view.camera_number,
+                             .rig_frame = view.rig_frame});
+    return out;
+}
+
+/// trainable_views(), also where the capture was loaded without photos: the run had them all.
+std::vector<std::size_t> trained_views(const Capture& capture) {
+    std::vector<std::size_t> views = capture.view_indices(false);
+    std::erase_if(views, [&](std::size_t v) { return !capture.views[v].camera.valid(); });
+    return without_blind(capture, std::move(views));
+}
+
+}  // namespace
 
 Result<CheckpointViews> read_checkpoint_views(const fs::path& checkpoint, const Capture& capture) {
     const auto head = read_checkpoint_head(checkpoint);
@@ -14,10 +39,11 @@ Result<CheckpointViews> read_checkpoint_views(const fs::path& checkpoint, const 
     GS_TRY(auto contents, read_checkpoint(checkpoint, &capture));
     CheckpointViews out{{contents.settings.appearance, std::move(contents.arrays.appearance)}, {}};
     if (!corrects_cameras(contents.settings)) return out;
-    RefinedCameras refined(contents.settings, capture, trainable_views(capture));
+    const Capture given = cameras_of(capture);
+    RefinedCameras refined(contents.settings, given, trained_views(capture));
     if (!refined.restore(contents.cameras)) return other_cameras(checkpoint);
     for (std::size_t v = 0; v < capture.views.size(); ++v)
-        out.cameras.push_back(refined.camera(capture, v));
+        out.cameras.push_back(refined.camera(given, v));
     return out;
 }
 

@@ -11,6 +11,7 @@
 #include "base/try.h"
 #include "renderer/io/paths/path_io.h"
 #include "renderer/scene/origin.h"
+#include "trainer/run/pose_file.h"
 
 namespace gs::cli {
 namespace {
@@ -205,18 +206,54 @@ Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d ori
     return out;
 }
 
+Result<RunPhotos> photos_of(const PathContents& scene, const std::string& capture,
+                            CaptureArguments given, const CommonArguments& common,
+                            const std::string& background) {
+    given.background = background;
+    GS_TRY(const CaptureOptions here, capture_options(given, common));
+    RunPhotos out =
+        scene.path.empty() ? RunPhotos{{}, here} : photos_of_run(scene.folder(), {}, here);
+    if (out.capture.empty()) {
+        if (capture.empty())
+            return fail(ErrorKind::usage, scene.path, "does not name its capture",
+                        fmt::format("name the photos: gausscope eval {} CAPTURE", scene.path));
+        return RunPhotos{capture, here};
+    }
+    if (std::error_code ignored;
+        !capture.empty() && !fs::equivalent(capture, out.capture, ignored)) {
+        log_info("{} is read as the run read {}", capture, out.capture);
+        // Its poses may come from elsewhere.
+        if (fs::exists(out.capture, ignored) && out.loading.model != kFirstModel &&
+            !fs::exists(fs::path(capture) / out.loading.model, ignored))
+            out.loading.model.clear();
+        out.capture = capture;
+    }
+    GS_TRY(out.loading, over_known(std::move(out.loading), given, common));
+    return out;
+}
+
 CheckpointViews take_learned_views(const PathContents& scene, Capture& capture) {
     if (scene.model_kind() != PathKind::checkpoint) return {};
     auto learned = read_checkpoint_views(scene.model(), capture);
-    if (!learned) {
+    CheckpointViews out;
+    if (learned) {
+        out = std::move(*learned);
+        if (!out.cameras.empty()) log_info("with the cameras that the run corrected");
+    } else if (auto stored = read_poses(scene.folder() / "poses.json", capture);
+               stored && stored->found > 0) {
+        log_info("with the cameras that the run corrected of {} of {} photos, by their names",
+                 stored->found, capture.views.size());
+        out.cameras = std::move(stored->cameras);
+        if (const auto head = read_checkpoint_head(scene.model());
+            head && head->settings.appearance != AppearanceMode::none &&
+            std::ranges::any_of(capture.views, has_photo))
+            log_warning("the run's learned camera looks are not used: {}", learned.error().text());
+    } else {
         log_warning("the run's learned camera looks and corrected cameras are not used: {}",
                     learned.error().text());
-        return {};
     }
-    for (std::size_t v = 0; v < learned->cameras.size(); ++v)
-        capture.views[v].camera = learned->cameras[v];
-    if (!learned->cameras.empty()) log_info("with the cameras that the run corrected");
-    return std::move(*learned);
+    for (std::size_t v = 0; v < out.cameras.size(); ++v) capture.views[v].camera = out.cameras[v];
+    return out;
 }
 
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only) {

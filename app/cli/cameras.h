@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "app/cli/options.h"
 #include "app/paths/path_contents.h"
 #include "base/expected.h"
 #include "renderer/scene/camera.h"
@@ -39,9 +40,16 @@ Camera resized(const Camera& camera, int width, int height);
 /// cameras.json of the 3DGS code), or "position" with "target" and "up". docs/cli.md has examples.
 /// `origin`: of the scene they look at; the file has places with it added.
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin = {});
+/// Where the photos of a scene are, and how to read them: as its run did, with what `given`
+/// and the picture's `background` change, and in `capture` where that is named. Errors (usage): no
+/// photos are named, not by its run either; those of capture_options().
+Result<RunPhotos> photos_of(const PathContents& scene, const std::string& capture,
+                            CaptureArguments given, const CommonArguments& common,
+                            const std::string& background = {});
 /// What the run of this checkpoint, or of this folder's checkpoint, learned of its photos;
-/// `capture` has the cameras that it corrected afterwards. Nothing, with a warning, if the photos
-/// are not those of the run.
+/// `capture` has the cameras that it corrected afterwards. Where photos were added or are missing,
+/// or are read otherwise, those that the run had are found by their names in its poses.json; its
+/// looks are of its own photos only. Warns of what is not used.
 CheckpointViews take_learned_views(const PathContents& scene, Capture& capture);
 std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only);
 

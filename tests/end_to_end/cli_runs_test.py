@@ -117,6 +117,41 @@ class Runs(Case):
         self.assertEqual([image["name"] for image in larger], [image["name"] for image in made["test"]["images"]])
         self.assertNotAlmostEqual(larger[0]["psnr"], made["test"]["images"][0]["psnr"], 3)
 
+    def test_a_run_reads_another_capture_as_its_own_and_finds_its_cameras_by_name(self):
+        """A photo less, a photo more, another size: each photo that the run had keeps its corrected camera."""
+        fewer = self.copy_of_capture()
+        model = fewer / "sparse" / "0" / "images.txt"
+        model.write_text("\n".join(model.read_text().splitlines()[:-4]) + "\n")  # two photos less
+        out = self.folder / "out"
+        how = ["--steps", 20, "--refine-intrinsics", "--refine-poses", "--pose-from", 2, "--downscale", 2, "--background", "white"]
+
+        def pictures(*words, says=()):
+            to = self.folder / "drawn"
+            shutil.rmtree(to, ignore_errors=True)
+            self.expect(0, "render", out, *words, "-o", to, says=says)
+            return {f.name: f.read_bytes() for f in to.glob("*.png")}
+        for trained_on, other, in_both in ((self.capture, fewer, "6 of 6 photos"), (fewer, self.capture, "6 of 8 photos")):
+            self.expect(0, "train", trained_on, "-o", out, "--overwrite", *how)
+            own, seen = pictures("--capture", trained_on), pictures("--capture", other, says=in_both)
+            same = sorted(set(own) & set(seen))
+            self.assertEqual(len(same), 6)
+            self.assertEqual([own[f] for f in same], [seen[f] for f in same])
+            at = ["--camera", "view_004", "--pixel", "20,15", "--json"]
+            looked = [self.expect(0, "inspect", out, "--capture", c, *at) for c in (trained_on, other)]
+            for one, two in zip(*(found.json["color"] for found in looked)):
+                self.assertAlmostEqual(one, two, 9)
+            self.assertEqual(looked[1].json["width"], 48)
+            self.assertIn("is read as the run read", looked[1].err)
+            self.assertIn(in_both, self.expect(0, "verify", out, "--capture", other, "--photo", "view_004.png").err)
+            scored = [self.expect(0, "eval", out, c, "--all", "--json").json for c in (trained_on, other)]
+            psnr = [{i["name"]: i["psnr"] for i in s["test"]["images"]} for s in scored]
+            self.assertEqual(scored[1]["cameras"], "corrected")
+            for name in set(psnr[0]) & set(psnr[1]):
+                self.assertAlmostEqual(psnr[0][name], psnr[1][name], 6, name)
+        self.assertIn("6 of 6 photos", self.expect(0, "eval", out, "--downscale", 1).err)
+        (out / "poses.json").write_text('{"frames": [{"file_path": 5}]}')
+        self.expect(0, "render", out, "--capture", self.capture, "-o", self.folder / "drawn", says="corrected cameras are not used")
+
     def test_another_run_is_not_replaced(self):
         out = self.folder / "out"
         self.small(self.capture, "-o", out, "--steps", 20)

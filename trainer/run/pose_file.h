@@ -11,5 +11,13 @@ namespace gs {
 /// (correction_move, world units), and with refined intrinsics all with how much their focal length
 /// grew (correction_focal, percent). Errors: unwritable.
 Result<void> write_poses(const fs::path& path, const Trainer& trainer);
+/// The cameras of such a file: those of the capture's views by their photos' names, with the lenses
+/// only where the file has refined ones, in the views' sizes. A view that it does not name keeps
+/// its own. Errors: unreadable, malformed.
+struct StoredPoses {
+    std::vector<Camera> cameras;  ///< by view
+    std::size_t found = 0;        ///< of them, in the file
+};
+Result<StoredPoses> read_poses(const fs::path& path, const Capture& capture);
 
 }  // namespace gs

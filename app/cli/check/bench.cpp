@@ -137,8 +137,9 @@ Result<void> BenchRun::prepare() {
         GS_TRY(base_, read_base(a_.compare));
     }
     if (!a_.capture.empty()) {
-        GS_TRY(const auto options, capture_options(a_.loading, common_));
-        GS_TRY(capture_, load_with_progress(find_capture(a_.capture), options));
+        GS_TRY(const auto photos,
+               photos_of(find_contents(a_.scene), a_.capture, a_.loading, common_));
+        GS_TRY(capture_, load_with_progress(find_capture(photos.capture), photos.loading));
         cameras_ = cameras_of(*capture_, false);
     }
     training_ = capture_ && a_.scene.empty();

@@ -65,9 +65,10 @@ Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
                                              const GaussianModel& model) {
     if (!a.cameras.empty()) return read_cameras(a.cameras, model.origin);
     if (!a.capture.empty()) {
-        GS_TRY(auto options, capture_options(a.loading, common));
-        options.origin = model.origin;
-        GS_TRY(const auto capture, load_with_progress(find_capture(a.capture), options));
+        GS_TRY(auto photos, photos_of(find_contents(a.scene), a.capture, a.loading, common));
+        photos.loading.origin = model.origin;
+        GS_TRY(const auto capture,
+               load_with_progress(find_capture(photos.capture), photos.loading));
         return cameras_of(*capture, false);
     }
     const int width = a.width > 0 ? a.width : 1920,

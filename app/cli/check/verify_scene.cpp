@@ -70,12 +70,15 @@ struct Place {
     const View* view = nullptr;  ///< null: no photo
 };
 
-Result<Place> photo_place(const VerifyArguments& a, Vec3d origin, const CommonArguments& common) {
+Result<Place> photo_place(const VerifyArguments& a, const PathContents& scene, Vec3d origin,
+                          const CommonArguments& common) {
     Place out;
-    GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
-    if (!is_zero(origin)) loading.origin = origin;
-    GS_TRY(out.capture, load_with_progress(find_capture(a.capture), loading));
-    const auto& views = out.capture->views;
+    GS_TRY(RunPhotos photos, photos_of(scene, a.capture, a.loading, common));
+    if (!is_zero(origin)) photos.loading.origin = origin;
+    GS_TRY(const auto capture, load_with_progress(find_capture(photos.capture), photos.loading));
+    take_learned_views(scene, *capture);
+    const auto& views = capture->views;
+    out.capture = capture;
     const auto named = std::find_if(views.begin(), views.end(), [&](const View& view) {
         return a.photo.empty() || view.name == a.photo;
     });
@@ -86,11 +89,11 @@ Result<Place> photo_place(const VerifyArguments& a, Vec3d origin, const CommonAr
     return out;
 }
 
-Result<Place> place_for(const VerifyArguments& a, const CommonArguments& common,
-                        const GaussianModel& model) {
+Result<Place> place_for(const VerifyArguments& a, const PathContents& scene,
+                        const CommonArguments& common, const GaussianModel& model) {
     Place out;
     if (!a.capture.empty()) {
-        GS_TRY(out, photo_place(a, model.origin, common));
+        GS_TRY(out, photo_place(a, scene, model.origin, common));
     } else if (!a.cameras.empty()) {
         GS_TRY(const auto cameras, read_cameras(a.cameras, model.origin));
         if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "lists no camera");
@@ -112,10 +115,11 @@ Result<int> run(const VerifyArguments& a, const CommonArguments& common) {
     GS_TRY(RenderOptions options, picture_options(a.picture));
     GS_TRY(const auto rasterizer, make_rasterizer(common));
     if (!a.difference.empty()) GS_TRY_VOID(prepare_output_file(a.difference));
-    GS_TRY(const SplatFile scene, read_any_splats(find_contents(a.scene)));
+    const PathContents contents = find_contents(a.scene);
+    GS_TRY(const SplatFile scene, read_any_splats(contents));
     if (scene.model.count == 0)
         return fail(ErrorKind::usage, a.scene, "the scene has no Gaussians to verify");
-    GS_TRY(const Place place, place_for(a, common, scene.model));
+    GS_TRY(const Place place, place_for(a, contents, common, scene.model));
     draw_as_trained(scene, a.picture, options);
     if (options.compatibility == Compatibility::tight)
         options.near_plane =

@@ -136,12 +136,11 @@ Result<void> Inspection::choose_camera() {
     if (!a_.cameras.empty()) {
         GS_TRY(cameras, read_cameras(a_.cameras, model_.origin));
     } else {
-        CaptureArguments given = a_.loading;
-        given.background = a_.picture.background;
-        GS_TRY(auto loading, capture_options(given, common_));
-        if (!is_zero(model_.origin)) loading.origin = model_.origin;
-        GS_TRY(capture_, load_with_progress(find_capture(a_.capture), loading));
-        options_.background = loading.background;
+        GS_TRY(auto photos,
+               photos_of(contents_, a_.capture, a_.loading, common_, a_.picture.background));
+        if (!is_zero(model_.origin)) photos.loading.origin = model_.origin;
+        GS_TRY(capture_, load_with_progress(find_capture(photos.capture), photos.loading));
+        options_.background = photos.loading.background;
         take_learned_views(contents_, *capture_);
         // With their endings, which render's files do without.
         for (const View& view : capture_->views) cameras.push_back({view.name, view.camera});

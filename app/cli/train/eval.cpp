@@ -76,27 +76,6 @@ Json steps_of(const fs::path& scene) {
     return same ? metrics["steps"] : Json(nullptr);
 }
 
-/// Those given, or those that the run was trained from, as it read them: also where they are now.
-Result<RunPhotos> photos_of(const EvalArguments& a, const fs::path& folder,
-                            const CommonArguments& common) {
-    CaptureArguments given = a.loading;
-    given.background = a.picture.background;
-    GS_TRY(const CaptureOptions here, capture_options(given, common));
-    RunPhotos out = photos_of_run(folder, {}, here);
-    std::error_code ignored;
-    if (!a.capture.empty()) {
-        if (out.capture.empty() || fs::exists(out.capture, ignored))
-            return RunPhotos{a.capture, here};
-        log_info("{} is gone: {} is read as the run read it", out.capture, a.capture);
-        out.capture = a.capture;
-    }
-    if (out.capture.empty())
-        return fail(ErrorKind::usage, a.scene, "does not name its capture",
-                    "name the photos: gausscope eval SCENE CAPTURE");
-    GS_TRY(out.loading, over_known(std::move(out.loading), given, common));
-    return out;
-}
-
 /// The photos to score: the test photos, or all.
 Result<std::vector<std::size_t>> views_of(const EvalArguments& a, const Capture& capture,
                                           const std::string& path) {
@@ -128,7 +107,7 @@ Result<std::unique_ptr<Rasterizer>> rasterizer_of(const EvalArguments& a,
 
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     const PathContents what = find_contents(a.scene);
-    GS_TRY(RunPhotos photos, photos_of(a, what.folder(), common));
+    GS_TRY(RunPhotos photos, photos_of(what, a.capture, a.loading, common, a.picture.background));
     GS_TRY(auto picture, picture_options(a.picture));
     picture.background = photos.loading.background;
     GS_TRY(const auto rasterizer, rasterizer_of(a, common));

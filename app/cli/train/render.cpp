@@ -162,10 +162,12 @@ Result<std::vector<NamedCamera>> RenderRun::choose_cameras() {
     if (!a_.cameras.empty()) return read_cameras(a_.cameras, model_.origin);
     std::optional<Capture> capture;
     if (!a_.capture.empty()) {
-        GS_TRY(auto options, capture_options(a_.loading, common_));
-        options.photos = false;
-        if (!is_zero(model_.origin)) options.origin = model_.origin;
-        GS_TRY(capture, load_capture(a_.capture, options));
+        GS_TRY(auto photos,
+               photos_of(contents_, a_.capture, a_.loading, common_, a_.picture.background));
+        options_.background = photos.loading.background;
+        photos.loading.photos = false;
+        if (!is_zero(model_.origin)) photos.loading.origin = model_.origin;
+        GS_TRY(capture, load_capture(photos.capture, photos.loading));
         for (const std::string& skipped : capture->skipped) log_warning("skipped {}", skipped);
     }
     if (a_.path.empty()) {
