@@ -12,7 +12,7 @@ namespace gs {
 namespace {
 
 constexpr double kMoment = 0.4;  // seconds that something may take unseen
-constexpr std::size_t kMostLinesShown = 8;
+constexpr std::size_t kMostLinesShown = 8, kMostLinesOfText = 6;
 
 void activity(const Activity& one, Commands& commands, float width) {
     ImGui::PushID(one.name.c_str());
@@ -36,14 +36,20 @@ void activity(const Activity& one, Commands& commands, float width) {
 void notice(const Notice& one, Commands& commands, float width) {
     ImGui::PushID(static_cast<int>(one.serial));
     const float cross = ImGui::CalcTextSize("x").x + 2 * ImGui::GetStyle().FramePadding.x;
-    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + width - cross - em());
+    const float wrap = width - cross - em();
+    const auto lines = [&](const std::string& words, std::size_t most, ImU32 color) {
+        const std::string shown = fitted_lines(words, wrap, most);
+        colored_text(color, shown);
+        if (shown != words) tooltip(words);
+    };
+    ImGui::PushTextWrapPos(ImGui::GetCursorPosX() + wrap);
     ImGui::BeginGroup();
-    colored_text(one.error     ? theme().error
-                 : one.warning ? theme().warning
-                               : theme().good,
-                 one.text);
+    lines(one.text, kMostLinesOfText,
+          one.error     ? theme().error
+          : one.warning ? theme().warning
+                        : theme().good);
     for (std::size_t i = 0; i < std::min(one.lines.size(), kMostLinesShown); ++i)
-        dim_text(one.lines[i]);
+        lines(one.lines[i], 3, theme().dim);
     if (one.lines.size() > kMostLinesShown)
         dim_text(fmt::format("and {} more, see the log", one.lines.size() - kMostLinesShown));
     ImGui::EndGroup();

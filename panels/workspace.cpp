@@ -327,14 +327,16 @@ void Workspace::draw_picture_alone(const Snapshot& snapshot, Commands& commands)
     if (ImGui::GetTime() - alone_since_ < kHintSeconds)
         words += (words.empty() ? "" : ". ") + std::string("Press Escape to show the panels");
     if (!words.empty()) {
-        const ImVec2 size = ImGui::CalcTextSize(words.c_str()),
-                     display = ImGui::GetIO().DisplaySize;
+        const ImVec2 display = ImGui::GetIO().DisplaySize;
+        const std::string shown = fitted(words, display.x - 4 * em());
+        const ImVec2 size = ImGui::CalcTextSize(shown.c_str());
         const ImVec2 a{(display.x - size.x) / 2, display.y - size.y - 2 * em()};
         ImDrawList& list = *ImGui::GetWindowDrawList();
         list.AddRectFilled({a.x - em(), a.y - 0.5F * em()},
                            {a.x + size.x + em(), a.y + size.y + 0.5F * em()}, theme().window, 4);
         ImGui::SetCursorScreenPos(a);
-        text(words);
+        text(shown);
+        if (shown != words) tooltip(words);
     }
     ImGui::End();
     ImGui::PopStyleVar();

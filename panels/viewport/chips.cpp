@@ -1,13 +1,36 @@
 #include "panels/viewport/chips.h"
 
 #include <algorithm>
+#include <cmath>
 
-#include "panels/widgets/theme.h"
+#include "panels/widgets/widgets.h"
 
 namespace gs {
 namespace {
 
+constexpr std::size_t kMostLines = 6;
+
 float pad() { return 0.35F * em(); }
+
+/// A chip between the sides of the list's clip rectangle: what is longer is broken into lines, and
+/// what takes many has no middle.
+struct Fitted {
+    Fitted(const ImDrawList& list, const std::string& words)
+        : left(list.GetClipRectMin().x),
+          right(list.GetClipRectMax().x),
+          wrap(std::floor(right - left - 2 * pad())),
+          shown(fitted_lines(words, wrap, kMostLines)),
+          size(ImGui::CalcTextSize(shown.c_str(), nullptr, false, wrap)) {
+        size = {size.x + 2 * pad(), size.y + pad()};
+    }
+    /// One that is in sight at all is so as a whole.
+    float moved(float x) const {
+        return x < right && x + size.x > left ? std::max(left, std::min(x, right - size.x)) : x;
+    }
+    float left, right, wrap;
+    std::string shown;
+    ImVec2 size;
+};
 
 }  // namespace
 
@@ -17,17 +40,24 @@ ImVec2 chip_size(const std::string& words) {
 }
 
 void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color) {
-    const ImVec2 size = chip_size(words);
-    list.AddRectFilled(corner, {corner.x + size.x, corner.y + size.y},
-                       with_alpha(theme().window, 205), 3);
-    list.AddText({corner.x + pad(), corner.y + pad() / 2}, color, words.c_str());
+    const Fitted chip(list, words);
+    corner.x = chip.moved(corner.x);
+    const ImVec2 end{corner.x + chip.size.x, corner.y + chip.size.y};
+    list.AddRectFilled(corner, end, with_alpha(theme().window, 205), 3);
+    list.AddText(ImGui::GetFont(), ImGui::GetFontSize(), {corner.x + pad(), corner.y + pad() / 2},
+                 color, chip.shown.c_str(), nullptr, chip.wrap);
+    if (chip.shown != words && ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(corner, end))
+        show_tooltip(words);
 }
 
 PictureRect Chips::put(ImVec2 at, Side side, Way way, const std::string& words, ImU32 color) {
     if (words.empty()) return {at, at};
-    const ImVec2 size = chip_size(words);
+    const Fitted chip(list_, words);
+    const ImVec2 size = chip.size;
     const float gap = 0.2F * em();
-    const float x = at.x - (side == Side::left ? 0 : side == Side::right ? size.x : size.x / 2);
+    const float x = chip.moved(at.x - (side == Side::left    ? 0
+                                       : side == Side::right ? size.x
+                                                             : size.x / 2));
     PictureRect rect{{x, at.y}, {x + size.x, at.y + size.y}};
     const auto in_the_way = [&] {
         return std::find_if(taken_.begin(), taken_.end(),

@@ -21,7 +21,8 @@ struct PictureRect {
     }
 };
 
-/// A short text on a dark chip, wherever it is; `size` is what it takes.
+/// A text on a dark chip, wherever it is, between the sides of the list's clip rectangle: long ones
+/// take several lines, and what is left out is in a tooltip. `size`: of one line.
 void draw_chip(ImDrawList& list, ImVec2 corner, const std::string& words, ImU32 color);
 ImVec2 chip_size(const std::string& words);
 

@@ -83,9 +83,6 @@ void draw_frusta(ImDrawList& list, const Snapshot& snapshot, const ViewFrame& fr
     std::string words = row.name + (row.test ? " (test)" : "");
     if (std::isfinite(row.psnr)) words += fmt::format(", {:.2f} dB", row.psnr);
     ImVec2 at = on_screen(picture, frame.camera, bright->label);
-    at.x = std::clamp(
-        at.x, picture.a.x,
-        std::max(picture.a.x, picture.b.x - ImGui::CalcTextSize(words.c_str()).x - em()));
     at.y =
         std::clamp(at.y - 1.6F * em(), picture.a.y, std::max(picture.a.y, picture.b.y - 2 * em()));
     draw_chip(list, at, words, row.test ? theme().test_camera : theme().text);

@@ -196,7 +196,11 @@ ShownTooltip& shown_tooltip() {
 bool tooltip_changed() { return std::exchange(shown_tooltip().changed, false); }
 
 void tooltip(std::string_view words) {
-    if (words.empty() || !ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled)) return;
+    if (!words.empty() && ImGui::IsItemHovered(ImGuiHoveredFlags_AllowWhenDisabled))
+        show_tooltip(words);
+}
+
+void show_tooltip(std::string_view words) {
     if (ShownTooltip& shown = shown_tooltip(); shown.text != words)
         shown = {std::string(words), true};
     ImGui::BeginTooltip();
@@ -262,17 +266,29 @@ std::vector<std::string> short_names(std::span<const std::string> paths) {
     return names;
 }
 
+std::size_t fitting(std::string_view words, float width, std::string_view end) {
+    const auto fits = [&](std::size_t bytes) {
+        const std::string begin = std::string(words.substr(0, bytes)) + std::string(end);
+        return ImGui::CalcTextSize(begin.data(), begin.data() + begin.size()).x <= width;
+    };
+    std::size_t most = 0, over = words.size() + 1;
+    while (over - most > 1) {
+        const std::size_t middle = most + (over - most) / 2;
+        (fits(middle) ? most : over) = middle;
+    }
+    return whole_characters(words, most).size();
+}
+
 std::string fitted(std::string_view words, float width) {
     words = whole_characters(words, kMostDrawn);
-    if (ImGui::CalcTextSize(words.data(), words.data() + words.size()).x <= width)
-        return std::string(words);
-    std::string out(words);
-    while (!out.empty() && ImGui::CalcTextSize((out + "..").c_str()).x > width) {
-        // A whole UTF-8 character goes at a time.
-        do out.pop_back();
-        while (!out.empty() && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80);
-    }
-    return out + "..";
+    const std::string_view whole = words.substr(0, fitting(words, width));
+    if (whole.size() == words.size()) return std::string(words);
+    return std::string(words.substr(0, fitting(words, width, ".."))) + "..";
+}
+
+std::string fitted_lines(std::string_view words, float width, std::size_t lines) {
+    const std::size_t most = fitting(words, width * static_cast<float>(lines));
+    return most < words.size() ? shortened(words, most) : std::string(words);
 }
 
 std::string fitted_path(std::string_view path, float width) {

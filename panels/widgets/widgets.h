@@ -43,6 +43,8 @@ bool section(const char* label);
 void fact(std::string_view label, std::string_view value);
 /// Tooltip for the item just drawn, wrapped at a readable width; shown on hover.
 void tooltip(std::string_view text);
+/// The same, whatever the mouse is over.
+void show_tooltip(std::string_view text);
 /// Since the last call a tooltip has got another text: its box is as large in the next frame.
 bool tooltip_changed();
 /// The button that Enter presses as well: the usual answer of a dialog.
@@ -58,6 +60,10 @@ std::string sentence(std::string_view words);
 /// Names of paths that tell them apart: with as many of their folders as that takes, "room/dense".
 std::vector<std::string> short_names(std::span<const std::string> paths);
 
+/// How many bytes of `words` fit `width` with `end` behind them; characters stay whole.
+std::size_t fitting(std::string_view words, float width, std::string_view end = {});
+/// As much as `lines` lines of this width hold, without the middle of what is longer.
+std::string fitted_lines(std::string_view text, float width, std::size_t lines);
 /// `text` cut to fit `width`, its end replaced by "..".
 std::string fitted(std::string_view text, float width);
 /// The same for paths: their beginning goes, the file name stays.

@@ -45,5 +45,32 @@ TEST(LongWords, NoticesAndActivities) {
     for (int i = 0; i < 3; ++i) ui.frame([&] { draw_notices(snapshot, commands, 0, 1000, 900); });
 }
 
+TEST(LongWords, OfNoticesStayInTheWindowAndEndWithTheReason) {
+    Headless ui{800, 600};
+    Snapshot snapshot;
+    std::string path;
+    for (int i = 0; i < 90; ++i) path += "/a_folder_of_photos_" + std::to_string(i);
+    const std::string why = "photo a.png cannot be read any more: " + path + ": no such file";
+    snapshot.notices = {{1, true, why, {why}, false}, {2, false, why, {}, true}};
+    Commands commands;
+    const auto draw = [&] { draw_notices(snapshot, commands, 200, 400, 360); };
+    for (int i = 0; i < 3; ++i) ui.frame(draw);
+    ui.frame([&] {
+        draw();
+        ImGui::Begin("##notices");
+        EXPECT_GE(ImGui::GetWindowPos().y, 0);
+        EXPECT_LE(ImGui::GetWindowPos().x + ImGui::GetWindowWidth(), 560);
+        EXPECT_LE(ImGui::GetWindowHeight(), 400);
+        ImGui::End();
+        const std::string shown = fitted_lines(why, 300, 6);
+        EXPECT_LT(shown.size(), why.size() / 2);
+        EXPECT_TRUE(shown.ends_with("no such file")) << shown;
+    });
+    ui.move_mouse({240, 330});
+    (void)tooltip_changed();
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    EXPECT_TRUE(tooltip_changed()) << "the whole text";
+}
+
 }  // namespace
 }  // namespace gs::test

@@ -12,6 +12,7 @@
 #include "panels/viewport/overlays.h"
 #include "panels/widgets/fuzzy.h"
 #include "panels/widgets/plot.h"
+#include "panels/widgets/widgets.h"
 #include "panels/workspace.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
@@ -314,6 +315,49 @@ TEST(Chips, LieNowhereOverOneAnother) {
                   (std::vector<std::string>{"960 x 640  step 12,400  11.3 ms  29.84 dB"}));
         EXPECT_EQ(wrapped(words, 1), words) << "no word is cut";
     });
+}
+
+TEST(Chips, LongMessagesStayInTheWindow) {
+    test::Headless ui(800, 600);
+    std::string path;
+    for (int i = 0; i < 60; ++i) path += "/a_folder_of_photos_" + std::to_string(i);
+    const std::string why =
+        "photo IMG_0012.jpg cannot be read any more: " + path + ": no such file";
+    const auto put = [&](const std::string& words, Chips::Side side, float x) {
+        PictureRect rect;
+        ui.frame([&] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize({800, 600});
+            ImGui::Begin("picture", nullptr, ImGuiWindowFlags_NoDecoration);
+            ImDrawList& list = *ImGui::GetWindowDrawList();
+            list.PushClipRect({200, 0}, {700, 600}, true);
+            rect = Chips(list).put({x, 10}, side, Chips::Way::down, words, theme().warning);
+            list.PopClipRect();
+            ImGui::End();
+        });
+        return rect;
+    };
+    const float line = put("a", Chips::Side::left, 205).height();
+    for (const auto side : {Chips::Side::left, Chips::Side::middle, Chips::Side::right})
+        for (const std::string& words :
+             {std::string("/a/short path"), why.substr(0, 120), why, path})
+            for (const float x : {205.0F, 450.0F, 695.0F}) {
+                const PictureRect rect = put(words, side, x);
+                EXPECT_GE(rect.a.x, 200) << words.size();
+                EXPECT_LE(rect.b.x, 700) << words.size();
+                EXPECT_EQ(rect.height() > line, words.size() > 20);
+                EXPECT_LT(rect.height(), 8 * line);
+            }
+    EXPECT_EQ(put("away", Chips::Side::left, 720).a.x, 720) << "what is out of sight stays there";
+    ui.frame([&] { EXPECT_TRUE(fitted_lines(why, 490, 6).ends_with(": no such file")); });
+    for (const auto& [words, cut] : {std::pair(why, true), std::pair(why.substr(0, 120), false)}) {
+        ui.move_mouse({450, 500});
+        (void)put(words, Chips::Side::left, 205);
+        (void)tooltip_changed();
+        ui.move_mouse({450, 20});
+        (void)put(words, Chips::Side::left, 205);
+        EXPECT_EQ(tooltip_changed(), cut) << "only what is cut is shown whole";
+    }
 }
 
 TEST(Overlays, CountsUnderTheMouseAreWrittenInFull) {
