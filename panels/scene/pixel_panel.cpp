@@ -99,6 +99,7 @@ void draw_sums(const PixelAnswer& answer) {
                         "{:.3g} L1 + {:.3g} (1 - SSIM)",
                         1 - photo.lambda_dssim, photo.lambda_dssim));
     }
+    if (!answer.photo_problem.empty()) wrapped_text(theme().warning, answer.photo_problem);
     dim_text("blended");
     ImGui::SameLine(kLabel * em());
     text(fmt::format("{} of {} in its tile", r.contributors, r.entries.size()));

@@ -141,6 +141,7 @@ void draw_place_cards(const Snapshot& snapshot, const PhotoProblems& of, Command
                            format_number(point.point.z, 4), point.photos.size(), point.looked_at,
                            point.hidden, point.outside),
                ImGui::GetContentRegionAvail().x));
+    if (point.unread.count > 0) wrapped_text(theme().warning, point.unread.words());
     draw_problem_cards(
         snapshot, of, ProblemKind::seen, point.photos.size(),
         [&](std::size_t i) {

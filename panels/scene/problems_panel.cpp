@@ -44,6 +44,14 @@ void next_to_it_if_fits(const std::string& label) {
     if (end < ImGui::GetWindowPos().x + ImGui::GetWindowContentRegionMax().x) ImGui::SameLine();
 }
 
+void tell_unread(const UnreadPhotos& unread) {
+    if (unread.count == 0) return;
+    const std::string words = counted(unread.count, "photo") + " not read";
+    next_to_it_if_fits(words);
+    colored_text(theme().warning, fitted(words, ImGui::GetContentRegionAvail().x));
+    tooltip(unread.words());
+}
+
 const char* what_to_do(ProblemsShow shows) {
     return shows == ProblemsShow::place
                ? "Point at the picture and press Shift+I to see the point in every photo"
@@ -81,6 +89,7 @@ void ProblemsPanel::draw_head(const Snapshot& snapshot, Commands& commands) cons
         fmt::format("{}; errors are means over the channels of |picture - photo|, 0 to 1.\n"
                     "The search took {:.1f} s.",
                     words, of->seconds));
+    tell_unread(found.unread);
     if (of->step == snapshot.training.step) return;
     const std::string note = fmt::format("now step {}: rows may mean others",
                                          format_count(static_cast<double>(snapshot.training.step)));

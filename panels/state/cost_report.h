@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "renderer/scene/camera.h"
+#include "renderer/scene/photo_source.h"
 
 namespace gs {
 
@@ -37,6 +38,7 @@ struct CostWithout {
     double ns = NAN, ns_without = NAN;      ///< of the frame, both measured
     std::size_t photos = 0, done = 0;       ///< to be measured; measured
     double psnr = NAN, psnr_without = NAN;  ///< means over the photos done, dB
+    UnreadPhotos unread{};                  ///< photos not among these
 };
 
 struct CostReport {

@@ -31,6 +31,7 @@ struct PixelAnswer {
     std::string profile;      ///< rules that were blended by: "tight"
     double milliseconds = 0;  ///< time for the answer
     std::optional<PixelPhoto> photo;
+    std::string photo_problem;  ///< why the photo could not be read; empty: it could, or is none
 };
 
 /// One tile of a frame, as the rasterizer counted it.

@@ -83,6 +83,7 @@ void draw_without(const CostWithout& without) {
                          without.psnr_without - without.psnr));
         dim_text(fmt::format("over {} of {} photos", without.done, without.photos));
     }
+    if (without.unread.count > 0) colored_text(theme().warning, without.unread.words());
     ImGui::PopTextWrapPos();
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/vec.h"
 #include "renderer/scene/image.h"
+#include "renderer/scene/photo_source.h"
 
 namespace gs {
 
@@ -70,6 +71,7 @@ struct FoundProblems {
     std::vector<BlamedGaussian> gaussians;  ///< largest sum of errors first
     std::vector<Floater> floaters;          ///< largest weight first
     std::size_t photos = 0;                 ///< that were looked at
+    UnreadPhotos unread{};                  ///< the others
     std::uint64_t gaussians_seen = 0;       ///< that make up a pixel or more of all photos
     double mean_error = 0;                  ///< over all pixels that count
     double error_sum = 0;
@@ -91,8 +93,10 @@ inline constexpr int kPointReach = 4;
 
 struct PointInPhotos {
     Vec3d point{};
-    std::vector<PointInPhoto> photos;                    ///< largest error first
-    std::size_t looked_at = 0, outside = 0, hidden = 0;  ///< photos; the rest sees it
+    std::vector<PointInPhoto> photos;  ///< largest error first
+    /// Photos; those that are none of the other three see it.
+    std::size_t looked_at = 0, outside = 0, hidden = 0;
+    UnreadPhotos unread{};
 };
 
 }  // namespace gs

@@ -48,7 +48,7 @@ bool ProblemSearch::next() {
 
 void ProblemSearch::look(std::size_t index) {
     const WholeView whole(capture_->views[index]);
-    if (!has_photo(*whole)) return;
+    if (!has_photo(*whole)) return found_.unread.add(whole.problem());
     const View& view = *whole;
     const RenderResult& drawn = drawer_.draw(view.camera);
     const ImageF error = photo_error(drawn, view);
@@ -83,7 +83,7 @@ void ProblemSearch::conclude() {
 
 void ProblemSearch::draw_crops(std::size_t index) {
     const WholeView whole(capture_->views[index]);
-    if (!has_photo(*whole)) return;
+    if (!has_photo(*whole)) return found_.unread.add(whole.problem());
     const View& view = *whole;
     const RenderResult& drawn = drawer_.draw(view.camera);
     for (auto* list : {&found_.regions, &found_.holes})

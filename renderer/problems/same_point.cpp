@@ -64,7 +64,7 @@ bool PointSearch::look(const View& view, std::size_t index) {
     }
     const WholeView whole(view);
     if (!has_photo(*whole)) {
-        ++found_.outside;
+        found_.unread.add(whole.problem());
         return true;
     }
     PointInPhoto one;

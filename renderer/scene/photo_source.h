@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "renderer/scene/image.h"
@@ -24,6 +26,21 @@ struct PhotoPixels {
 class PhotoError : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
+};
+
+/// Photos that were to be shown or measured and could not be read.
+struct UnreadPhotos {
+    std::size_t count = 0;
+    std::string first{};  ///< which the first was, and why
+    void add(std::string why) { add({1, std::move(why)}); }
+    void add(UnreadPhotos more) {
+        if (count == 0) first = std::move(more.first);
+        count += more.count;
+    }
+    /// Empty where there are none.
+    std::string words() const {
+        return count > 1 ? std::to_string(count) + " photos were left out; " + first : first;
+    }
 };
 
 /// Safe to call from several threads. Photos go by their numbers, View::number.

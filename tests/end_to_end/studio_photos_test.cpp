@@ -106,6 +106,24 @@ TEST(PhotosOnDisk, one_that_has_gone_is_said) {
     ASSERT_TRUE(h.give("problems.find"));
     ASSERT_TRUE(h.until([&] { return h.state.problems && h.state.problems->found; }));
     EXPECT_EQ(h.state.problems->found->photos, 8u);
+    const auto said = [&](const std::string& words) {
+        EXPECT_NE(words.find(name + " cannot be read"), std::string::npos) << words;
+    };
+    EXPECT_EQ(h.state.problems->found->unread.count, 1u);
+    said(h.state.problems->found->unread.words());
+    ASSERT_TRUE(h.give("inspect.pixel 30 20"));
+    ASSERT_TRUE(h.until([&] { return h.state.inspection && h.state.inspection->pixel; }));
+    said(h.state.inspection->pixel->photo_problem);
+    ASSERT_TRUE(h.give("verify.frame"));
+    ASSERT_TRUE(h.until([&] { return h.state.verified != nullptr; }));
+    said(h.state.verified->note);
+    ASSERT_TRUE(h.give("cost.without 40"));
+    ASSERT_TRUE(h.until([&] {
+        return h.state.cost_report && h.state.cost_report->without &&
+               h.state.cost_report->without->done == h.state.cost_report->without->photos;
+    }));
+    EXPECT_EQ(h.state.cost_report->without->photos, 8u);
+    said(h.state.cost_report->without->unread.words());
     fs::rename(elsewhere, file);
     EXPECT_EQ(h.look()->note, "") << "it was put back";
 }

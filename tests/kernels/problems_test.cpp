@@ -299,6 +299,43 @@ TEST_P(Backends, a_place_is_found_in_every_photo_that_sees_it) {
     }
 }
 
+struct GonePhoto final : PhotoSource {
+    std::shared_ptr<const PhotoPixels> read(std::size_t number) override {
+        throw PhotoError(fmt::format("photo {} cannot be read", number));
+    }
+    void expect(std::vector<std::size_t>) override {}
+    void pass(std::size_t) override {}
+    std::uint64_t bytes() const override { return 0; }
+};
+
+TEST_F(Problems, photos_that_have_gone_are_counted_and_the_first_is_named) {
+    const auto model = std::make_shared<GaussianModel>(wall());
+    const auto capture = photographed(*model, *rasterizer, 5);
+    PhotoDrawer drawer(model, *rasterizer, drawn_options());
+    const auto point = point_of_pixel(drawer, capture->views[2].camera, 48, 32);
+    ASSERT_TRUE(point);
+    for (const std::size_t gone : {1u, 3u}) {
+        View& view = capture->views[gone];
+        view.photo.bytes.clear();
+        view.source = std::make_shared<GonePhoto>();
+        view.number = gone;
+    }
+    const FoundProblems found = search(*model, capture, *rasterizer);
+    EXPECT_EQ(found.photos, 3u);
+    EXPECT_EQ(found.unread.words(), "2 photos were left out; photo 1 cannot be read");
+    PointSearch places(std::move(drawer), capture, *point);
+    while (places.next()) {
+    }
+    EXPECT_EQ(places.found().photos.size(), 3u);
+    EXPECT_EQ(places.found().outside, 0u) << "they see it";
+    EXPECT_EQ(places.found().unread.count, 2u);
+    UnreadPhotos all = found.unread, none;
+    all.add(places.found().unread);
+    none.add(all);
+    EXPECT_EQ(none.count, 4u);
+    EXPECT_EQ(none.first, "photo 1 cannot be read");
+}
+
 TEST_F(Problems, captures_without_photos_and_models_of_nothing_give_nothing) {
     const GaussianModel model = wall();
     const auto capture = photographed(model, *rasterizer, 2);

@@ -65,6 +65,31 @@ TEST_F(ProblemClicks, choose_what_is_shown_and_go_there) {
     EXPECT_TRUE(gave(strips, "view.capture", {"21"})) << "the worst photo comes first";
 }
 
+TEST_F(ProblemClicks, photos_that_could_not_be_read_are_said) {
+    PhotoProblems problems = *snapshot.problems;
+    FoundProblems found = *problems.found;
+    found.unread.add("photo IMG_7.png cannot be read any more: no such file");
+    found.unread.add("photo IMG_9.png cannot be read any more: no such file");
+    PointInPhotos point = *problems.point;
+    point.unread = found.unread;
+    problems.found = std::make_shared<const FoundProblems>(found);
+    problems.point = std::make_shared<const PointInPhotos>(point);
+    const auto words = [&] {
+        return ui.words([&] {
+            ImGui::SetNextWindowPos({0, 0});
+            ImGui::SetNextWindowSize({900, 300});
+            ImGui::Begin("problems");
+            panel.draw(snapshot, commands);
+            ImGui::End();
+        });
+    };
+    snapshot.problems_settings.shows = ProblemsShow::place;
+    EXPECT_EQ(words().find("not read"), std::string::npos);
+    snapshot.problems = std::make_shared<const PhotoProblems>(problems);
+    EXPECT_NE(words().find("2 photos not read"), std::string::npos) << words();
+    EXPECT_NE(words().find("2 photos were left out; photo IMG_7.png"), std::string::npos);
+}
+
 TEST_F(ProblemClicks, while_it_looks_it_can_be_cancelled) {
     snapshot.activities = {{"problems", "examining photo 3 of 48", 0.05, 2}};
     const Given head = click_over(ProblemsShow::regions, 5, 30);

@@ -4,6 +4,7 @@
 
 #include "app/cli/common.h"
 #include "app/cli/progress.h"
+#include "base/log.h"
 #include "renderer/problems/problem_search.h"
 
 namespace gs::cli {
@@ -82,7 +83,9 @@ Json tell_worst(std::shared_ptr<const GaussianModel> model, std::shared_ptr<cons
     } while (search.next());
     progress.finish();
     const FoundProblems& found = search.found();
+    if (found.unread.count > 0) log_warning("{}", found.unread.words());
     Json out{{"photos", found.photos},
+             {"unread", {{"photos", found.unread.count}, {"first", found.unread.first}}},
              {"mean_error", number(found.mean_error)},
              {"region_limit", number(found.region_limit)},
              {"floaters_seen_by_at_most", found.few_photos}};

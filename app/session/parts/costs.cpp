@@ -255,6 +255,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
     CostWithout& out = *report_->without;
     if (!std::isfinite(with) || !std::isfinite(without)) {  // masked entirely, or gone
         --out.photos;
+        if (!view.problem().empty()) out.unread.add(view.problem());
         return;
     }
     sum_ += with;
@@ -266,6 +267,7 @@ void Costs::measure_photo(const Shown& shown, std::size_t index) {
 
 void Costs::tell_change() {
     const CostWithout& out = *report_->without;
+    if (out.unread.count > 0) ctx_.events.warning(out.unread.words());
     if (out.done == 0) return;
     ctx_.events.done(
         fmt::format("without the {} most expensive Gaussians {} photos have {} dB instead of {} dB",

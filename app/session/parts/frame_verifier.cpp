@@ -22,6 +22,7 @@ struct VerifySubject {
     reference::Region region;
     double lambda_dssim = 0.2;
     bool gradients = false;
+    std::string note;  ///< of what is not verified
     std::function<Result<std::unique_ptr<Rasterizer>>()> make_rasterizer;
 };
 
@@ -37,14 +38,20 @@ Result<VerifyReport> verify_subject(const VerifySubject& subject, const Progress
     const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
         return progress("verifying the frame", done, total);
     };
-    return check_frame({.model = *subject.model,
+    GS_TRY(VerifyReport out,
+           check_frame({.model = *subject.model,
                         .camera = subject.camera,
                         .options = subject.options,
                         .region = subject.region,
                         .gradients = subject.gradients,
                         .photo = view ? photo_of(**view, subject.camera) : nullptr,
                         .lambda_dssim = subject.lambda_dssim},
-                       *rasterizer, told);
+                       *rasterizer, told));
+    out.note = subject.note;
+    if (view && !view->problem().empty())
+        out.note +=
+            (out.note.empty() ? "" : "; ") + ("the loss is not verified: " + view->problem());
+    return out;
 }
 
 std::string words_of(const VerifyReport& report) {
@@ -101,7 +108,7 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
     subject.make_rasterizer = ctx_.options.make_rasterizer;
     subject.model =
         scene.trainer ? std::make_shared<const GaussianModel>(scene.trainer->model()) : scene.model;
-    const std::string note =
+    subject.note =
         subject.gradients ? ""
         : plain ? fmt::format("the backward pass is verified only in regions up to {} pixels",
                               format_count(static_cast<double>(kMostGradientPixels)))
@@ -111,12 +118,13 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
         [subject = std::move(subject)](const Progress& progress) {
             return verify_subject(subject, progress);
         },
-        [this, note, name = scene.name, step = scene.steps_done()](VerifyReport report) {
+        [this, name = scene.name, step = scene.steps_done()](VerifyReport report) {
             report.serial = ++serial_;
             report.scene = name;
             report.step = step;
-            report.note = note;
-            ctx_.events.done(words_of(report), true);
+            ctx_.events.done(
+                words_of(report), true,
+                report.note.empty() ? std::vector<std::string>() : std::vector{report.note});
             ctx_.events.changed().verified =
                 std::make_shared<const VerifyReport>(std::move(report));
         },

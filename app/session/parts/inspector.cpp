@@ -135,6 +135,7 @@ void Inspector::answer() {
         untouched.capture_view = asked_->request.settings.capture_view;
         out->photo->altered = is_altered(options, render_options(scene, untouched));
     }
+    if (whole) out->photo_problem = whole->problem();
     out->milliseconds = 1000 * seconds_since(begin);
     PixelInspection inspection = published();
     inspection.pixel = std::move(out);

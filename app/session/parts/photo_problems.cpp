@@ -127,17 +127,21 @@ void ProblemFinder::point(const ViewRequest& request, double x, double y) {
 void ProblemFinder::take(Search& search, std::uint64_t command) {
     ++shown_.crops;
     std::string text;
+    const UnreadPhotos* unread = nullptr;
     if (search.photos) {
         shown_.found = std::make_shared<const FoundProblems>(search.photos->found());
         found_ids_ = std::move(search.ids);
         shown_.step = search.step;
         shown_.seconds = search.seconds;
         text = text_of(*shown_.found, search.seconds);
+        unread = &shown_.found->unread;
     } else {
         shown_.point = std::make_shared<const PointInPhotos>(search.place->found());
         shown_.point_step = search.step;
         text = text_of(*shown_.point);
+        unread = &shown_.point->unread;
     }
+    if (unread->count > 0) ctx_.events.warning(unread->words());
     publish();
     ctx_.events.done(text, false, {}, command);
 }
