@@ -50,6 +50,18 @@ void draw_fitted(ImDrawList& list, const PanelPicture& picture, ImVec2 uv0, ImVe
                   {a.x + width * scale, a.y + height * scale}, uv0, uv1);
 }
 
+/// In place of a photo that could not be read, and of the error against it.
+void draw_unread(ImDrawList& list, ImVec2 a, ImVec2 b) {
+    list.AddRectFilled(a, b, theme().field);
+    list.AddLine(a, b, theme().warning, hairline());
+    list.AddLine({a.x, b.y}, {b.x, a.y}, theme().warning, hairline());
+    const std::string words = fitted("not read", b.x - a.x);
+    const ImVec2 size = ImGui::CalcTextSize(words.c_str());
+    const ImVec2 at{(a.x + b.x - size.x) / 2, (a.y + b.y - size.y) / 2};
+    list.AddRectFilled(at, {at.x + size.x, at.y + size.y}, theme().field);
+    list.AddText(at, theme().warning, words.c_str());
+}
+
 void draw_picture(ImDrawList& list, const Snapshot& snapshot, const CameraRow& row,
                   const Grid& grid, ImVec2 corner) {
     list.AddRectFilled(corner, {corner.x + grid.picture.x, corner.y + grid.picture.y},
@@ -66,6 +78,12 @@ void draw_picture(ImDrawList& list, const Snapshot& snapshot, const CameraRow& r
                       grid.picture.y};
     draw_fitted(list, picture, {part * static_cast<float>(first), 0},
                 {part * static_cast<float>(first + parts), 1}, corner, room);
+    if (made->problem.empty()) return;
+    const float wide = room.x / static_cast<float>(parts);
+    for (int i = 0; i < parts; ++i)
+        if (first + i != 1)  // the render
+            draw_unread(list, {corner.x + static_cast<float>(i) * wide, corner.y},
+                        {corner.x + static_cast<float>(i + 1) * wide, corner.y + room.y});
 }
 
 void cell_tooltip(const Snapshot& snapshot, const CameraRow& row, const PsnrOutliers& outlier) {
@@ -80,7 +98,13 @@ void cell_tooltip(const Snapshot& snapshot, const CameraRow& row, const PsnrOutl
     else
         dim_text("not measured yet");
     if (outlier(row)) colored_text(theme().warning, words_of_outlier(row, outlier));
-    if (const SheetPicture* made = sheet_picture(snapshot, row); made && made->parts == kParts) {
+    const SheetPicture* made = sheet_picture(snapshot, row);
+    if (made && !made->problem.empty()) {
+        ImGui::PushTextWrapPos(24 * em());
+        colored_text(theme().warning, made->problem);
+        ImGui::PopTextWrapPos();
+    }
+    if (made && made->parts == kParts) {
         dim_text(fmt::format("rendered at step {}", format_count(static_cast<double>(made->step))));
         dim_text(fmt::format("error: black is none, brightest is {:.0f} % or more",
                              100 * kSheetErrorRange));

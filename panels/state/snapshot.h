@@ -173,6 +173,7 @@ struct SheetPicture {
     std::uint64_t step = 0;    ///< of the render
     int parts = 1;             ///< 1: only the photo; 3: photo, render, error
     Image8 strip;              ///< RGB: the parts side by side, each strip.width / parts wide
+    std::string problem;       ///< why the photo could not be read: it is black; empty: it could
 };
 /// The contact sheet's content and order.
 enum class SheetShows { all, photo, render, error };

@@ -39,7 +39,7 @@ void draw_frustum_photo(ImDrawList& list, const Snapshot& snapshot, const Frustu
                         const ViewFrame& frame, PictureRect picture) {
     const CameraRow& row = (*snapshot.cameras)[one.row];
     const SheetPicture* made = sheet_picture(snapshot, row);
-    if (!made || one.photo.empty()) return;
+    if (!made || one.photo.empty() || !made->problem.empty()) return;
     const PanelPicture texture = sheet_texture(snapshot, row);
     if (texture.id == 0) return;
     const double end = 1.0 / made->parts;  // the photo comes first

@@ -124,8 +124,13 @@ TEST(PhotosOnDisk, one_that_has_gone_is_said) {
     }));
     EXPECT_EQ(h.state.cost_report->without->photos, 8u);
     said(h.state.cost_report->without->unread.words());
+    h.session.send([](Engine& e) { e.part<ContactSheet>().want({.width = 40, .views = {1}}); });
+    const auto thumbnail = [&] { return h.state.sheet ? (*h.state.sheet)[1] : nullptr; };
+    ASSERT_TRUE(h.until([&] { return thumbnail() != nullptr; }));
+    said(thumbnail()->problem);
     fs::rename(elsewhere, file);
     EXPECT_EQ(h.look()->note, "") << "it was put back";
+    EXPECT_TRUE(h.until([&] { return thumbnail()->problem.empty(); })) << "tried again";
 }
 
 }  // namespace

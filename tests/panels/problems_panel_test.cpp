@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "panels/scene/contact_sheet_panel.h"
 #include "panels/scene/problems_panel.h"
 #include "tests/panels/fake_pictures.h"
 #include "tests/panels/fake_snapshot.h"
@@ -88,6 +89,36 @@ TEST_F(ProblemClicks, photos_that_could_not_be_read_are_said) {
     snapshot.problems = std::make_shared<const PhotoProblems>(problems);
     EXPECT_NE(words().find("2 photos not read"), std::string::npos) << words();
     EXPECT_NE(words().find("2 photos were left out; photo IMG_7.png"), std::string::npos);
+}
+
+TEST_F(ProblemClicks, a_thumbnail_whose_photo_could_not_be_read_is_marked_and_says_why) {
+    ContactSheetPanel sheet;
+    const auto draw = [&] {
+        ImGui::SetNextWindowPos({0, 0});
+        ImGui::SetNextWindowSize({900, 300});
+        ImGui::Begin("sheet");
+        sheet.draw(snapshot, commands);
+        ImGui::End();
+    };
+    snapshot.sheet_settings.key = PhotoKey::name;
+    snapshot.sheet_settings.descending = false;
+    for (int i = 0; i < 2; ++i) ui.frame(draw);
+    const int before = ui.frame(draw);
+    auto sheets = *snapshot.sheet;
+    for (auto& sheet_of : sheets) {
+        if (!sheet_of) continue;
+        auto unread = *sheet_of;
+        unread.problem = "photo IMG_7.png cannot be read any more: no such file";
+        sheet_of = std::make_shared<const SheetPicture>(std::move(unread));
+    }
+    snapshot.sheet = std::make_shared<const decltype(sheets)>(std::move(sheets));
+    EXPECT_GT(ui.frame(draw), before);
+    snapshot.sheet_settings.shows = SheetShows::render;
+    ui.frame(draw);
+    const int render = ui.frame(draw);
+    snapshot.sheet_settings.shows = SheetShows::photo;
+    ui.frame(draw);
+    EXPECT_GT(ui.frame(draw), render) << "there is a render of it";
 }
 
 TEST_F(ProblemClicks, while_it_looks_it_can_be_cancelled) {

@@ -11,6 +11,7 @@ namespace gs {
 namespace {
 
 constexpr double kRefreshInterval = 0.5;  // seconds between refreshed pictures while training
+constexpr double kReadAgain = 2;          // seconds until a photo that could not be read is tried
 
 }  // namespace
 
@@ -37,9 +38,11 @@ ContactSheet::Cell* ContactSheet::next(const Shown& shown) {
         if (view >= cells_.size()) continue;
         Cell& cell = cells_[view];
         if (!cell.picture || (wanted_.renders && cell.picture->parts == 1)) return &cell;
-        const bool stale = cell.width != wanted_.width ||
-                           (wanted_.renders && (cell.generation != generation_ ||
-                                                cell.picture->step != shown.scene.steps_done()));
+        const bool unread = !cell.picture->problem.empty();
+        const bool stale =
+            cell.width != wanted_.width || (unread && seconds_since(cell.made) > kReadAgain) ||
+            (wanted_.renders &&
+             (cell.generation != generation_ || cell.picture->step != shown.scene.steps_done()));
         if (stale && (!oldest || cell.picture->serial < oldest->picture->serial)) oldest = &cell;
     }
     const bool waits = shown.training && seconds_since(last_) < kRefreshInterval;
@@ -58,6 +61,7 @@ void ContactSheet::make(const Shown& shown, Cell& cell) {
     made->serial = ++serial_;
     made->step = shown.scene.steps_done();
     made->parts = wanted_.renders ? 3 : 1;
+    made->problem = whole.problem();
     std::vector<Image8> parts{of.photo.empty() ? Image8{} : resize_area(of.photo, width, height)};
     if (wanted_.renders) {
         parts.push_back(the<Viewer>().small_picture(shown, static_cast<int>(index), width)->rgba);
@@ -66,7 +70,7 @@ void ContactSheet::make(const Shown& shown, Cell& cell) {
     made->strip = beside_each_other(parts, width, height);
     bytes_ += made->strip.bytes.size();
     if (cell.picture) bytes_ -= cell.picture->strip.bytes.size();
-    cell = {std::move(made), wanted_.width, generation_};
+    cell = {std::move(made), wanted_.width, generation_, std::chrono::steady_clock::now()};
 }
 
 /// Unwanted ones, the oldest first.

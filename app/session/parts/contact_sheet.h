@@ -28,6 +28,7 @@ class ContactSheet final : public PartWith<Viewer> {
         std::shared_ptr<const SheetPicture> picture;
         int width = 0;  // that was asked for
         std::uint64_t generation = 0;
+        std::chrono::steady_clock::time_point made{};
     };
     Jobs::Slice make_next(const Shown& shown);
     Cell* next(const Shown& shown);
