@@ -410,17 +410,32 @@ Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
     RenderResult picture;
     RenderOptions wanted = options;
     wanted.depth = wanted.median_depth = wanted.gradients = wanted.counters = false;
-    return score_views(
+    if (capture.source) {
+        std::vector<std::size_t> numbers;
+        for (const std::size_t v : views) numbers.push_back(capture.views[v].number);
+        capture.source->expect(std::move(numbers));
+    }
+    UnreadPhotos unread;
+    Evaluation out = score_views(
         capture, views,
         [&](std::size_t index) {
             const View& view = capture.views[index];
             rasterizer.forward(source, view.camera, wanted, *state, picture);
-            return score_view(
-                picture.color, view,
-                looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt,
-                looks != nullptr, rules);
+            PictureScore score;
+            try {
+                score = score_view(
+                    picture.color, view,
+                    looks ? look_of_camera(looks->state, rows, index, looks->mode) : std::nullopt,
+                    looks != nullptr, rules);
+            } catch (const PhotoError& error) {
+                unread.add(error.what());
+            }
+            if (view.source) view.source->pass(1);
+            return score;
         },
         progress);
+    out.unread = std::move(unread);
+    return out;
 }
 
 }  // namespace gs

@@ -133,7 +133,8 @@ class Trainer {
 };
 
 /// PSNR, SSIM of a model against photos, without a trainer (gausscope eval); where `looks` are
-/// given through what its run learned of their cameras, and with psnr_fitted.
+/// given through what its run learned of their cameras, and with psnr_fitted. A photo that cannot
+/// be read has no score.
 Evaluation evaluate_model(const GaussianModel& model, const Capture& capture,
                           const std::vector<std::size_t>& views, Rasterizer& rasterizer,
                           const RenderOptions& options, const LearnedLooks* looks = nullptr,

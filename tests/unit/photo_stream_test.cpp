@@ -36,8 +36,9 @@ class StreamedRun : public RunTest {
         ASSERT_TRUE(write_png(files() / "masks" / "view2.png", mask));
     }
     fs::path files() const { return folder_ / "capture"; }
-    std::shared_ptr<Capture> load(std::uint64_t photo_memory) const {
+    std::shared_ptr<Capture> load(std::uint64_t photo_memory, bool late = false) const {
         CaptureOptions options;
+        options.late = late;
         options.test_every = 6;
         options.photo_memory = photo_memory;
         auto capture = load_capture(files(), options);
@@ -83,6 +84,37 @@ TEST_F(StreamedRun, BitsAreThoseOfARunWithAllPhotosInMemory) {
             EXPECT_LE(stream.most_kept(), memory);
             EXPECT_GT(stream.files_read(), 5u);
         }
+}
+
+TEST_F(StreamedRun, LatePhotosAreDecodedOnceForTheirScores) {
+    const auto rasterizer = make_cpu_rasterizer();
+    const std::vector<std::size_t> views{0, 1, 2, 3, 4, 5};
+    const GaussianModel model = trainer(load(0))->model();
+    const auto scored = [&](const Capture& capture) {
+        return evaluate_model(model, capture, views, *rasterizer, {});
+    };
+    for (const std::uint64_t memory : {std::uint64_t{1}, 2 * kOnePhoto + 100, 40 * kOnePhoto}) {
+        const auto here = load(0), late = load(memory, true);
+        const auto& stream = dynamic_cast<const PhotoStream&>(*late->source);
+        EXPECT_EQ(stream.files_read(), 0u);
+        const Evaluation of_here = scored(*here), of_late = scored(*late);
+        EXPECT_EQ(of_late.psnr, of_here.psnr);
+        EXPECT_EQ(of_late.images[2].counted, 1 - 15.0 / 40) << "with its mask";
+        EXPECT_EQ(stream.files_read(), 6u) << memory;
+        EXPECT_LE(stream.most_kept(), memory);
+    }
+    // One that has a header and no pixels.
+    const fs::path bad = files() / "images" / "view3.png";
+    fs::resize_file(bad, 60);
+    EXPECT_EQ(load(0)->views.size(), 5u);
+    const Evaluation of_late = scored(*load(1, true));
+    ASSERT_EQ(of_late.images.size(), 6u);
+    EXPECT_TRUE(std::isnan(of_late.images[3].psnr));
+    EXPECT_TRUE(std::isfinite(of_late.psnr));
+    EXPECT_EQ(of_late.unread.count, 1u);
+    EXPECT_THAT(of_late.unread.first, ::testing::HasSubstr("photo view3.png cannot be read: "));
+    fs::remove(bad);
+    EXPECT_EQ(load(1, true)->views.size(), 5u) << "gone before";
 }
 
 TEST_F(StreamedRun, PhotosThatFitStay) {

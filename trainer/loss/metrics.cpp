@@ -134,6 +134,7 @@ PictureScore score_picture(ImageF& picture, const Image8& photo, const Image8& m
 void Evaluation::add(const Evaluation& more) {
     images.insert(images.end(), more.images.begin(), more.images.end());
     seconds += more.seconds;
+    unread.add(more.unread);
     const auto mean = [&](double ImageScore::*value) {
         double sum = 0, n = 0;
         for (const ImageScore& image : images)

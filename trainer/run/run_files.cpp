@@ -154,10 +154,13 @@ nlohmann::ordered_json score_json(const Evaluation& evaluation) {
                           {"psnr_fitted", json_number(s.psnr_fitted)}});
         if (s.counted < 1) images.back()["counted"] = json_number(s.counted);
     }
-    return {{"psnr", json_number(evaluation.psnr)},
-            {"ssim", json_number(evaluation.ssim)},
-            {"psnr_fitted", json_number(evaluation.psnr_fitted)},
-            {"images", std::move(images)}};
+    nlohmann::ordered_json out{{"psnr", json_number(evaluation.psnr)},
+                               {"ssim", json_number(evaluation.ssim)},
+                               {"psnr_fitted", json_number(evaluation.psnr_fitted)},
+                               {"images", std::move(images)}};
+    if (const UnreadPhotos& unread = evaluation.unread; unread.count > 0)
+        out["unread"] = {{"photos", unread.count}, {"first", unread.first}};
+    return out;
 }
 
 nlohmann::ordered_json settings_json(const TrainingSettings& settings) {

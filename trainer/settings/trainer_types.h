@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/memory_use.h"
+#include "renderer/scene/photo_source.h"
 
 namespace gs {
 
@@ -27,6 +28,7 @@ struct Evaluation {
            psnr_fitted = kNotMeasured;  ///< means over the images that were measured
     double seconds = 0;
     std::vector<ImageScore> images;
+    UnreadPhotos unread{};  ///< of the images: without scores
 
     /// Appends the images of `more`, of the same step, and recomputes the means.
     void add(const Evaluation& more);

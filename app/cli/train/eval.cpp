@@ -105,6 +105,12 @@ Result<std::unique_ptr<Rasterizer>> rasterizer_of(const EvalArguments& a,
     return backend.make_rasterizer();
 }
 
+int exit_code(const Evaluation& result, std::size_t asked) {
+    if (result.images.size() == asked) return result.unread.count < asked ? kDone : kFailed;
+    fmt::print(stderr, "error: stopped after {} of {} photos\n", result.images.size(), asked);
+    return kFailed;
+}
+
 Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     const PathContents what = find_contents(a.scene);
     GS_TRY(RunPhotos photos, photos_of(what, a.capture, a.loading, common, a.picture.background));
@@ -117,6 +123,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     draw_as_trained(scene, a.picture, picture);
     // Without one of its own, as in formats that have no place for it, it is less the capture's.
     if (!is_zero(scene.model.origin)) photos.loading.origin = scene.model.origin;
+    photos.loading.late = true;
     GS_TRY(auto capture, load_with_progress(find_capture(photos.capture), photos.loading));
     if (picture.compatibility == Compatibility::tight)
         picture.near_plane = near_plane_for(static_cast<double>(scene_extent_of(*capture)));
@@ -134,6 +141,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
     progress.finish();
     const double seconds = seconds_since(begin);
     print_scores(result);
+    if (result.unread.count > 0) log_warning("{}", result.unread.words());
     Json lidar, worst;
     if (a.lidar) {
         GS_TRY(lidar, evaluate_sweeps(scene.model, *capture, a.all_views));
@@ -159,10 +167,7 @@ Result<int> run(const EvalArguments& a, const CommonArguments& common) {
         if (!lidar.is_null()) out["lidar"] = lidar;
         print_json(out);
     }
-    if (result.images.size() == views.size()) return kDone;
-    fmt::print(stderr, "error: stopped after {} of {} photos\n", result.images.size(),
-               views.size());
-    return kFailed;
+    return exit_code(result, views.size());
 }
 
 }  // namespace

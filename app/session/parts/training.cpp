@@ -263,6 +263,7 @@ bool Training::evaluating() const {
 void Training::report_evaluation(const Evaluation& evaluation) {
     the<RunProgress>().add_evaluation(evaluation);
     const bool asked_for = std::exchange(asked_for_evaluation_, false);
+    if (evaluation.unread.count > 0) ctx_.events.warning(evaluation.unread.words());
     if (!std::isnan(evaluation.psnr))
         ctx_.events.done(
             fmt::format("step {}: PSNR {:.2f} dB, SSIM {:.4f} over {} views ({:.2f} s)",

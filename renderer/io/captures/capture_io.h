@@ -58,9 +58,11 @@ struct CaptureOptions {
         0;  ///< N random points replace the capture's own; 0 = only if it has none
     std::uint64_t photo_memory = 0;  ///< bytes that photos may take: where they do not fit, each is
                                      ///< read again when it is asked for; 0 = all stay
-    int threads = 0;                 ///< for decoding; 0 = all cores
-    std::uint64_t seed = 0;          ///< for random points when the capture has none
-    std::optional<Vec3d> origin;     ///< Capture::origin: that of a run or of splats; none: chosen
+    bool late = false;  ///< with photo_memory, no photo is decoded before it is asked for: a photo
+                        ///< that then cannot be is a PhotoError, and is not skipped
+    int threads = 0;    ///< for decoding; 0 = all cores
+    std::uint64_t seed = 0;       ///< for random points when the capture has none
+    std::optional<Vec3d> origin;  ///< Capture::origin: that of a run or of splats; none: chosen
     std::optional<BlockPoints> block;  ///< only its points; none: all
     Progress progress;
 };

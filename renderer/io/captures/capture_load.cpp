@@ -29,6 +29,8 @@ namespace {
 
 using Slots = std::vector<std::optional<Result<LoadedView>>>;
 
+bool are_late(const CaptureOptions& options) { return options.late && options.photo_memory > 0; }
+
 void drop_pixels(View& view) {
     view.photo.bytes = std::vector<std::uint8_t>();  // frees; {} would not
     view.mask = Image8();
@@ -39,10 +41,17 @@ void drop_pixels(View& view) {
 // beyond what they may take, pixels go again.
 void load_one(const Frame& frame, const CaptureOptions& options, const MaskFolder& masks,
               std::atomic<std::uint64_t>& resident, std::optional<Result<LoadedView>>& slot) try {
-    slot =
-        options.photos ? load_view(frame, options, masks) : load_view_camera(frame, options, masks);
+    const bool late = are_late(options);
+    slot = options.photos && !late ? load_view(frame, options, masks)
+                                   : load_view_camera(frame, options, masks);
     if (!options.photos || options.photo_memory == 0 || !*slot) return;
     LoadedView& loaded = **slot;
+    if (late) {
+        const Camera& c = loaded.view.camera;
+        loaded.view.photo = {c.width, c.height, 3, {}};
+        loaded.pixel_bytes = 4 * static_cast<std::uint64_t>(c.width) * c.height;  // with a mask
+        return;
+    }
     if ((resident += loaded.pixel_bytes) > options.photo_memory) drop_pixels(loaded.view);
 } catch (const std::bad_alloc&) {
     slot.reset();
@@ -169,11 +178,13 @@ void note_unused_masks(const MaskFolder& masks, bool any_mask, bool any_problem,
 void stream_photos(std::vector<Frame> frames, const std::vector<std::uint64_t>& bytes,
                    const CaptureOptions& options, const MaskFolder& masks, Capture& capture) {
     const std::uint64_t all = std::accumulate(bytes.begin(), bytes.end(), std::uint64_t{0});
-    if (!options.photos || options.photo_memory == 0 || all <= options.photo_memory) return;
+    const bool late = are_late(options);
+    if (!options.photos || options.photo_memory == 0 || (!late && all <= options.photo_memory))
+        return;
     std::vector<PhotoStream::Known> known;
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const View& view = capture.views[i];
-        known.push_back({view.name, view.photo.width, view.photo.height, bytes[i]});
+        known.push_back({view.name, view.photo.width, view.photo.height, bytes[i], late});
     }
     CaptureOptions again = options;
     again.progress = {};
@@ -193,8 +204,8 @@ void stream_photos(std::vector<Frame> frames, const std::vector<std::uint64_t>& 
         view.number = i;
     }
     capture.notes.push_back(
-        {fmt::format("photos take {}: {} stay in memory, the others are read when needed",
-                     format_bytes(static_cast<double>(all)),
+        {fmt::format("photos take {}{}: {} stay in memory, the others are read when needed",
+                     late ? "up to " : "", format_bytes(static_cast<double>(all)),
                      format_bytes(static_cast<double>(options.photo_memory)))});
 }
 
@@ -333,7 +344,7 @@ Result<Capture> load_capture(const CaptureFiles& files, const CaptureOptions& op
     if (!source.point_sweeps.empty() || !capture.points.empty()) tell("colours of the points");
     if (!source.point_sweeps.empty())
         color_points(source.frames, source.point_sweeps, capture);
-    else if (options.photos && !has_colors(source, capture.points))
+    else if (options.photos && !are_late(options) && !has_colors(source, capture.points))
         color_points_from_photos(capture);
     ensure_points(source, options, capture);
     if (options.block) keep_points_of_block(*options.block, capture.points);

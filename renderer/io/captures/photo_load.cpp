@@ -295,7 +295,7 @@ Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
 Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options,
                                     const MaskFolder& masks) {
     const auto size = probe_image(frame.photo);
-    if (!size && (frame.camera.width == 0 || frame.camera.height == 0))
+    if (!size && (options.photos || frame.camera.width == 0 || frame.camera.height == 0))
         return tl::unexpected(size.error());
     GS_TRY(const auto plan,
            plan_view(frame, size ? *size : ImageSize{frame.camera.width, frame.camera.height, 3},

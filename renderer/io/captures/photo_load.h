@@ -58,8 +58,8 @@ Result<ViewPlan> plan_view(const Frame& frame, const ImageSize& photo,
                            const CaptureOptions& options);
 Result<LoadedView> load_view(const Frame& frame, const CaptureOptions& options,
                              const MaskFolder& masks);
-/// The camera alone, for a capture loaded without photos; the headers of photo and mask are read
-/// where they are there.
+/// The camera alone, for a capture loaded without photos, or whose photos are decoded later; the
+/// headers of photo and mask are read. Without photos they need not be there.
 Result<LoadedView> load_view_camera(const Frame& frame, const CaptureOptions& options,
                                     const MaskFolder& masks);
 

@@ -118,6 +118,8 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
     photo.being_read = true;
     ++files_read_;
     lock.unlock();
+    Known& known = photo.known;
+    const bool first = known.unread;
     const auto done = [&] {
         lock.lock();
         photo.being_read = false;
@@ -128,11 +130,10 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
     try {
         const Span span{Stage::decode_photo, number};
         auto pixels = read_(number);
-        const Known& known = photo.known;
         if (!pixels)
             why = pixels.error().text();
         else if (pixels->photo.width != known.width || pixels->photo.height != known.height ||
-                 pixels->bytes() != known.bytes)
+                 (!first && pixels->bytes() != known.bytes))
             why = "the size of it or its mask has changed";
         else
             out = std::make_shared<const PhotoPixels>(std::move(*pixels));
@@ -142,11 +143,14 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
     }
     done();
     if (!out)
-        throw PhotoError(fmt::format(
-            "photo {} cannot be read any more: {}; put it back (a training that it stopped "
-            "continues with --resume)",
-            photo.known.name, why));
-    photo.unreadable = false;
+        throw PhotoError(
+            first
+                ? fmt::format("photo {} cannot be read: {}", known.name, why)
+                : fmt::format("photo {} cannot be read any more: {}; put it back (a training that "
+                              "it stopped continues with --resume)",
+                              known.name, why));
+    photo.unreadable = known.unread = false;
+    known.bytes = out->bytes();
     keep(number, out);
     return out;
 }

@@ -24,6 +24,7 @@ class PhotoStream final : public PhotoSource {
         std::string name;
         int width = 0, height = 0;
         std::uint64_t bytes = 0;  ///< of its pixels, with mask
+        bool unread = false;      ///< it was not decoded yet: it has these bytes at most
     };
     using Read = std::function<Result<PhotoPixels>(std::size_t number)>;
 
