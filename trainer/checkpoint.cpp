@@ -471,7 +471,7 @@ std::optional<CheckpointHead> read_checkpoint_head(const fs::path& checkpoint) {
         !reader.numbers(Tag::run, "run", run))
         return std::nullopt;
     if (Vec3d origin; read_origin(reader, origin))
-        return CheckpointHead{*settings, run.steps, origin};
+        return CheckpointHead{*settings, run.steps, run.count, origin};
     return std::nullopt;
 }
 

@@ -33,7 +33,7 @@ Result<CheckpointViews> read_checkpoint_views(const fs::path& checkpoint, const 
 /// From the file's first sections.
 struct CheckpointHead {
     TrainingSettings settings;
-    std::uint64_t steps = 0;
+    std::uint64_t steps = 0, gaussians = 0;
     Vec3d origin{};  ///< of its Gaussians: CaptureOptions::origin to load the capture with
 };
 /// nullopt: it is no checkpoint.

@@ -71,11 +71,13 @@ std::uint64_t TrainingPlan::at_most(bool device) const {
 }
 
 TrainingPlan plan_training(const CaptureForecast& capture, const TrainingSettings& settings,
-                           bool on_device, std::uint64_t checkpoints) {
+                           bool on_device, std::uint64_t checkpoints, TrainingStart start) {
     TrainingPlan out;
     const std::uint64_t cap = peak_gaussians(settings);
-    out.first = std::clamp<std::uint64_t>(capture.points, 1, cap);
-    out.most = std::max(out.first, cap);
+    out.first =
+        start.gaussians > 0 ? start.gaussians : std::clamp<std::uint64_t>(capture.points, 1, cap);
+    const bool grows = static_cast<double>(start.steps) < settings.densify_until;
+    out.most = start.gaussians > 0 && !grows ? out.first : std::max(out.first, cap);
     const Row row = bytes_of_row(settings);
     const double pixels = static_cast<double>(capture.width) * capture.height;
     const int degree = static_cast<int>(settings.sh_degree);
@@ -123,12 +125,12 @@ bool fits(const TrainingPlan& plan, const MemoryLimits& free) {
 }
 
 std::uint64_t most_that_fit(const CaptureForecast& capture, TrainingSettings settings,
-                            bool on_device, const MemoryLimits& free) {
+                            bool on_device, const MemoryLimits& free, TrainingStart start) {
     std::uint64_t low = 0, high = static_cast<std::uint64_t>(settings.max_gaussians) + 1;
     while (high - low > 1) {
         const std::uint64_t middle = low + (high - low) / 2;
         settings.max_gaussians = static_cast<double>(middle);
-        const TrainingPlan plan = plan_training(capture, settings, on_device);
+        const TrainingPlan plan = plan_training(capture, settings, on_device, 1, start);
         (fits(plan, free) ? low : high) = middle;
     }
     // Two digits are said easily, and more than the sums are good for.

@@ -25,9 +25,14 @@ struct TrainingPlan {
     std::uint64_t at_first(bool device) const;
     std::uint64_t at_most(bool device) const;
 };
+/// Where a training begins: a resumed one at its checkpoint.
+struct TrainingStart {
+    std::uint64_t gaussians = 0;  ///< 0: the capture's points
+    std::uint64_t steps = 0;      ///< done
+};
 /// `checkpoints`: how many are kept.
 TrainingPlan plan_training(const CaptureForecast& capture, const TrainingSettings& settings,
-                           bool on_device, std::uint64_t checkpoints = 1);
+                           bool on_device, std::uint64_t checkpoints = 1, TrainingStart start = {});
 
 /// Bytes that may be taken; 0: unknown, and as many as are wanted.
 struct MemoryLimits {
@@ -36,6 +41,6 @@ struct MemoryLimits {
 bool fits(const TrainingPlan& plan, const MemoryLimits& free);
 /// The largest max_gaussians with which the training fits; 0: none.
 std::uint64_t most_that_fit(const CaptureForecast& capture, TrainingSettings settings,
-                            bool on_device, const MemoryLimits& free);
+                            bool on_device, const MemoryLimits& free, TrainingStart start = {});
 
 }  // namespace gs

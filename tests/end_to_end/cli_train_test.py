@@ -242,6 +242,36 @@ class Plan(Case):
         self.assertIsNone(self.plan()["gpu"])
         self.plan("--memory", 8, "--sh-degree", 0)
 
+    def test_of_a_run_says_what_it_is_and_what_continuing_needs(self):
+        out, made = self.trained("--downscale", 2, "--max-gaussians", 700, "--lr-sh0", 0.004)
+        plan = self.expect(0, "plan", out, "--backend", "cpu", "--json")
+        found = plan.json
+        self.assertEqual((found["run"], found["steps_done"], found["steps"]), (str(out), 20, 20))
+        self.assertEqual((found["gaussians"], found["first_gaussians"]), (made["gaussians"], made["gaussians"]))
+        self.assertEqual((found["capture"], found["photos"], found["width"]), (str(self.capture), 8, 48))
+        self.assertEqual(found["settings"]["max_gaussians"], 700)
+        self.assertEqual(found["most_gaussians"], made["gaussians"], "it grows no more")
+        for words in ("step 20 of 20", "max_gaussians 700", "lr_sh0 0.004", "all steps are done", "it fits"):
+            self.assertIn(words, plan.out)
+        for named in ([out / "checkpoint.gsc"], ["--resume", out], [self.capture, "--resume", out], [self.capture, "--resume", "auto", "-o", out]):
+            self.assertEqual(self.expect(0, "plan", *named, "--backend", "cpu", "--json").json["gaussians"], found["gaussians"], named)
+        more = self.plan_of(out, "--steps", 4000, "--densify-until", 2000, "--max-gaussians", 5000)
+        self.assertEqual((more["steps"], more["first_gaussians"], more["most_gaussians"]), (4000, found["gaussians"], 5000))
+        self.assertNotIn("run", self.plan("--resume", "auto", "-o", self.folder / "new"))
+        run = json.loads((out / "run.json").read_text())
+        run["capture"] = str(self.folder / "gone")
+        (out / "run.json").write_text(json.dumps(run))
+        gone = self.expect(2, "plan", out, says=["no longer exist", f"gausscope plan CAPTURE --resume {out}"])
+        self.assertIn("step 20 of 20", gone.out)
+        self.assertEqual(self.expect(0, "plan", self.capture, "--resume", out, "--json").json["width"], 48)
+        self.expect(2, "plan", out, "--blocks", 2, says="this is a run")
+        (out / "checkpoint.gsc").unlink()
+        self.expect(2, "plan", out, says="no checkpoint to resume from")
+        self.expect(2, "plan", "--resume", self.capture, says="no checkpoint to resume from")
+
+    def plan_of(self, run, *options):
+        return self.expect(0, "plan", run, "--backend", "cpu", "--json", *options).json
+
     def test_wrong_use(self):
         self.expect(2, "plan", says="capture's points")
         self.expect(2, "plan", self.capture, "--gpu", "h200,rtx4090", says="one GPU")

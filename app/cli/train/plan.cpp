@@ -1,10 +1,11 @@
 // `gausscope plan`: what a training would need, before it begins.
-#include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 
 #include "app/backend/training_plan.h"
 #include "app/cli/add_value.h"
+#include "app/cli/cameras.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
@@ -17,6 +18,9 @@
 #include "profiler/predict/gpu_device.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/doctor/doctor.h"
+#include "trainer/checkpoint.h"
+#include "trainer/density/init.h"
+#include "trainer/run/run_files.h"
 
 namespace gs::cli {
 namespace {
@@ -158,37 +162,96 @@ Result<int> plan_blocks(const PlanArguments& a, const TrainingSettings& settings
     return fit ? kDone : kGate;
 }
 
-Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
-                     const TrainingPlace& place, const CommonArguments& common) {
-    GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
-    GS_TRY(const CaptureForecast capture, forecast_capture(find_capture(a.capture), loading));
+/// What is planned: a capture from its points, or a run from its checkpoint.
+struct Planned {
+    RunPhotos photos;
+    TrainingSettings settings;
+    std::string run;  ///< empty: it begins with the capture
+    TrainingStart start{};
+};
+
+/// The run that is named, as CAPTURE or by --resume; without a path: none is.
+PathContents run_of(const PlanArguments& a) {
+    const bool automatic = a.resume == "auto", as_capture = a.resume.empty();
+    PathContents out = find_contents(automatic ? a.output : as_capture ? a.capture : a.resume);
+    const bool is_run = out.run || out.kind == PathKind::checkpoint;
+    if (as_capture ? is_run && out.kind != PathKind::capture : is_run || !automatic) return out;
+    return {};
+}
+
+Result<Planned> planned_of(const PlanArguments& a, const CommonArguments& common) {
+    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
+    const PathContents run = run_of(a);
+    if (run.path.empty()) {
+        GS_TRY(const TrainingSettings settings, make_settings(given));
+        GS_TRY(CaptureOptions loading, capture_options(a.loading, common));
+        return Planned{{a.capture, std::move(loading)}, settings, {}};
+    }
+    const auto head = read_checkpoint_head(run.model());
+    if (!head)
+        return fail(ErrorKind::usage, run.path, "has no checkpoint to resume from",
+                    "gausscope train CAPTURE --from SPLATS trains splats further");
+    GS_TRY(TrainingSettings settings, settings_of(run.model(), given));
+    const std::string photos = a.resume.empty() ? std::string() : a.capture;
+    GS_TRY(RunPhotos from, photos_of(run, photos, a.loading, common, a.loading.background));
+    return Planned{std::move(from), settings, run.path, {head->gaussians, head->steps}};
+}
+
+/// The run's settings that are not the defaults, and how far it is. `out` gets it all.
+void say_run(const Planned& planned, Json& out) {
+    const TrainingSettings& settings = planned.settings;
+    out["run"] = planned.run;
+    out["steps_done"] = planned.start.steps;
+    out["gaussians"] = planned.start.gaussians;
+    out["settings"] = settings_json(settings);
+    say("{run}: step {steps_done} of {steps}, {gaussians} Gaussians", out);
+    NamedValues named = changed_settings(settings);
+    named.emplace(named.begin(), "strategy", static_cast<double>(settings.strategy));
+    std::vector<std::string> words;
+    for (const auto& [name, value] : named)
+        words.push_back(fmt::format("{} {}", name, find_setting(name)->text(value)));
+    fmt::print("settings: {}\n", fmt::join(words, ", "));
+    if (static_cast<double>(planned.start.steps) >= settings.steps)
+        fmt::print("all steps are done: more --steps continue it\n");
+}
+
+Result<int> plan_run(const PlanArguments& a, const Planned& planned, const TrainingPlace& place,
+                     const CommonArguments& common) {
+    const TrainingSettings& settings = planned.settings;
+    Json out{{"command", "plan"}, {"steps", static_cast<std::uint64_t>(settings.steps)}};
+    if (!planned.run.empty()) say_run(planned, out);
+    const std::string& photos = planned.photos.capture;
+    std::error_code ignored;
+    if (!planned.run.empty() && !fs::exists(photos, ignored))
+        return fail(ErrorKind::not_found, photos, "the photos of this run no longer exist",
+                    fmt::format("name them: gausscope plan CAPTURE --resume {}", planned.run));
+    GS_TRY(const CaptureForecast capture,
+           forecast_capture(find_capture(photos), planned.photos.loading));
     const bool device = !place.gpu.empty();
-    const TrainingPlan plan =
-        plan_training(capture, settings, device, std::max<std::uint64_t>(1, a.run.keep.last));
+    const TrainingPlan plan = plan_training(
+        capture, settings, device, std::max<std::uint64_t>(1, a.run.keep.last), planned.start);
     const bool fit = fits(plan, place.free);
     const std::uint64_t most =
-        fit ? plan.most : most_that_fit(capture, settings, device, place.free);
-    const auto disk_free = free_disk(a.output);
+        fit ? plan.most : most_that_fit(capture, settings, device, place.free, planned.start);
+    const auto disk_free = free_disk(a.output.empty() ? planned.run : a.output);
     const Table table = table_of_plan(plan, device);
-    const Json out = {{"command", "plan"},
-                      {"capture", a.capture},
-                      {"photos", capture.photos},
-                      {"width", capture.width},
-                      {"height", capture.height},
-                      {"streamed_photo_bytes", capture.streamed_bytes},
-                      {"steps", static_cast<std::uint64_t>(settings.steps)},
-                      {"gpu", device ? Json(place.gpu) : Json(nullptr)},
-                      {"first_gaussians", plan.first},
-                      {"most_gaussians", plan.most},
-                      {"memory", table_json(table)},
-                      {"host_bytes", plan.at_most(false)},
-                      {"host_free_bytes", place.free.host},
-                      {"device_bytes", plan.at_most(true)},
-                      {"device_free_bytes", place.free.device},
-                      {"disk_bytes", plan.disk},
-                      {"disk_free_bytes", disk_free ? Json(*disk_free) : Json(nullptr)},
-                      {"fits", fit},
-                      {"most_that_fit", most}};
+    out.update(Json{{"capture", photos},
+                    {"photos", capture.photos},
+                    {"width", capture.width},
+                    {"height", capture.height},
+                    {"streamed_photo_bytes", capture.streamed_bytes},
+                    {"gpu", device ? Json(place.gpu) : Json(nullptr)},
+                    {"first_gaussians", plan.first},
+                    {"most_gaussians", plan.most},
+                    {"memory", table_json(table)},
+                    {"host_bytes", plan.at_most(false)},
+                    {"host_free_bytes", place.free.host},
+                    {"device_bytes", plan.at_most(true)},
+                    {"device_free_bytes", place.free.device},
+                    {"disk_bytes", plan.disk},
+                    {"disk_free_bytes", disk_free ? Json(*disk_free) : Json(nullptr)},
+                    {"fits", fit},
+                    {"most_that_fit", most}});
     say("{capture}: {photos} photos of up to {width} x {height}, {steps} steps", out);
     fmt::print("on {}\n\n", device ? place.gpu : "the CPU");
     say_table(table);
@@ -211,20 +274,27 @@ Result<int> plan_run(const PlanArguments& a, const TrainingSettings& settings,
 }
 
 Result<int> run(const PlanArguments& a, const CommonArguments& common) {
-    if (a.capture.empty() || !a.resume.empty() || !a.from.empty())
-        return fail(ErrorKind::usage, "", "it plans trainings that begin with a capture's points",
-                    "gausscope plan CAPTURE, with the options of train");
-    GS_TRY(const NamedValues given, given_settings(a.settings, a.loading.background, common));
-    GS_TRY(const TrainingSettings settings, make_settings(given));
+    const bool automatic = a.resume == "auto";
+    if ((a.capture.empty() && a.resume.empty()) || !a.from.empty() ||
+        (automatic && (a.capture.empty() || a.output.empty())))
+        return fail(ErrorKind::usage, "",
+                    "it plans trainings that begin with a capture's points or resume a run",
+                    "gausscope plan CAPTURE or RUN, with the options of train");
+    GS_TRY(const Planned planned, planned_of(a, common));
     GS_TRY(const TrainingPlace place, where_it_trains(a, common));
-    return (a.blocks > 0 ? plan_blocks : plan_run)(a, settings, place, common);
+    if (a.blocks == 0) return plan_run(a, planned, place, common);
+    if (planned.run.empty()) return plan_blocks(a, planned.settings, place, common);
+    return fail(ErrorKind::usage, "", "--blocks cuts a capture; this is a run", "omit --blocks");
 }
 
 }  // namespace
 
 Result<void> say_plan(const CaptureForecast& capture, const RunOptions& run,
                       const TrainingSettings& settings, bool on_device) {
-    const TrainingPlan plan = plan_training(capture, settings, on_device, run.keep.last);
+    TrainingStart start;
+    if (const auto head = read_checkpoint_head(run.resumed_from))
+        start = {head->gaussians, head->steps};
+    const TrainingPlan plan = plan_training(capture, settings, on_device, run.keep.last, start);
     const auto bytes = [](std::uint64_t n) { return format_bytes(static_cast<double>(n)); };
     const std::uint64_t needed = plan.at_first(false), host = total_host_bytes();
     if (host > 0 && needed > host)
@@ -247,6 +317,7 @@ Subcommand plan_command() {
         "  gausscope plan photos/ --gpu rtx4090 --max-gaussians 8e6\n"
         "  gausscope plan photos/ --config fast --memory 8       a GPU with 8 GiB\n"
         "  gausscope plan photos/ --blocks 4                     each of four blocks\n"
+        "  gausscope plan runs/photos-2026-11-22-1               what continuing a run needs\n"
         "Estimates, with the options of `gausscope train`. Ends with 3 where it does not fit.\n",
         add_options, run);
 }
