@@ -264,6 +264,8 @@ void Engine::end_compare() {
 
 bool Engine::draw_when_due() {
     if (auto request = in_.view.take()) {
+        views_taken_ = request->serial;
+        events_.status.changed = true;
         part<Viewer>().look(std::move(*request));
         // Published before this picture, so that callers waiting for both wait long enough.
         if (part<StreamedLevels>().choose()) publish_status();
@@ -328,6 +330,7 @@ void Engine::publish_status() {
     view.activities = jobs_.activities();
     status.commands_done = jobs_.done(commands_done_);
     status.carried_out = commands_done_;
+    status.views_taken = views_taken_;
     for (const auto& part : parts_) part->describe(view);
     for (const char* name : {"compare", "load"})
         for (const Activity& activity : view.activities) {

@@ -77,7 +77,7 @@ class Engine {
 
     std::optional<LoadedScene> scene_, beside_;
     std::optional<OpenRequest> next_beside_;  // when what is being loaded is there
-    std::uint64_t commands_done_ = 0;
+    std::uint64_t commands_done_ = 0, views_taken_ = 0;
     std::string backend_;
 
     struct Parts : std::vector<std::unique_ptr<EnginePart>> {

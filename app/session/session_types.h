@@ -98,6 +98,7 @@ struct EngineStatus {
     std::uint64_t scene_serial = 0;   ///< counts scenes opened; 0: none yet
     bool evaluating = false;
     bool trains = false;            ///< a run is open
+    std::uint64_t views_taken = 0;  ///< serial of the last view request that was looked at
     std::uint64_t carried_out = 0;  ///< like commands_done, whatever jobs it began still work
     std::string run_folder;         ///< that of the run, once it has one
     FrameCost step_cost, frame_cost;

@@ -130,9 +130,11 @@ Result<bool> ScriptRunner::wait_is_over(const ScriptLine& line, StudioState& sta
                                                             : "nothing is being loaded");
         return line.name == "wait-loaded";
     }
-    // Panels begin to work, and show what came of it, in their next frames.
+    // Panels begin to work, and show what came of it, in their next frames; levels of a streamed
+    // set are read for a view.
     if (line.name == "wait-idle")
-        return !state.work.any() && drawn && state.ui_frames >= state.work.last_frame + 2 &&
+        return state.status.views_taken >= state.request_serial && !state.work.any() && drawn &&
+               state.ui_frames >= state.work.last_frame + 2 &&
                training.state != RunState::loading && training.state != RunState::training &&
                !state.status.evaluating && state.activities.empty();
     const double number = std::stod(line.arguments[0]);

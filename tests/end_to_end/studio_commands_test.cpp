@@ -1,10 +1,12 @@
 // The command table and scripts: consistent, complete, and clear about mistakes.
 #include <set>
+#include <thread>
 
 #include "app/studio/script.h"
 #include "base/format.h"
 #include "panels/state/selection_state.h"
 #include "studio_harness.h"
+#include "tests/support/small_levels.h"
 
 namespace gs {
 namespace {
@@ -311,6 +313,21 @@ TEST(Script, trains_and_saves_with_waits) {
     EXPECT_TRUE(*ended);
     EXPECT_TRUE(fs::exists(out));
     EXPECT_EQ(h.state.training.step, 3u);
+}
+
+TEST(Script, wait_idle_waits_for_the_levels_of_a_view_that_the_engine_has_not_seen_yet) {
+    const test::Set files;
+    SessionHarness h;
+    ASSERT_TRUE(run_script(h, "open " + files.meta.string() + "\nwait-loaded\n").value_or(false));
+    h.session.send([](Engine&) { std::this_thread::sleep_for(std::chrono::milliseconds(300)); });
+    ViewRequest request = view_request_of(h.state, 1000, 1000);
+    request.camera = test::camera_at(-1);
+    request.settings.lod_pixels = 1e-3;
+    request.serial = ++h.state.request_serial;
+    h.session.request_view(request);
+    ASSERT_TRUE(run_script(h, "wait-idle\n").value_or(false));
+    ASSERT_TRUE(h.state.levels);
+    EXPECT_EQ(h.state.levels->drawn, test::kRegions * 400);
 }
 
 TEST(Script, stops_at_the_line_that_failed) {
