@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
+#include "app/backend/write_scene.h"
 #include "base/nth.h"
 #include "base/rng.h"
 #include "base/try.h"
@@ -43,6 +45,19 @@ void brighten(GaussianModel& model, float factor) {
     }
 }
 
+/// Copies differ in place and brightness alone: each region is measured in one of them.
+MeasureLevels measured_once() {
+    return [measure = rendered_errors(),
+            known = std::map<std::vector<std::size_t>, std::vector<double>>()](
+               std::span<const GaussianModel> levels, Vec3d lo, Vec3d hi) mutable {
+        std::vector<std::size_t> counts;
+        for (const GaussianModel& level : levels) counts.push_back(level.count);
+        auto& errors = known[counts];
+        if (errors.empty()) errors = measure(levels, lo, hi);
+        return errors;
+    };
+}
+
 }  // namespace
 
 Result<SplatNotes> write_tiled_levels(const fs::path& lod_meta, const GaussianModel& scene,
@@ -60,8 +75,11 @@ Result<SplatNotes> write_tiled_levels(const fs::path& lod_meta, const GaussianMo
     GS_TRY(const auto levels, levels_of(tile.resized(tile.count, 0), progress, coarsest));
     std::size_t rows = 0;
     for (const GaussianModel& level : levels) rows += copies * level.count;
-    GS_TRY_VOID(LevelSetWriter::check_size(lod_meta, rows, copies, levels.size()));
-    LevelSetWriter writer(lod_meta, levels.size(), rows, {.trained = {}, .progress = progress});
+    const std::size_t regions =
+        copies * std::max<std::size_t>(1, 2 * tile.count / LevelSetWriter::region_rows(rows));
+    GS_TRY_VOID(LevelSetWriter::check_size(lod_meta, rows, regions, levels.size()));
+    LevelSetWriter writer(lod_meta, levels.size(), rows, {.trained = {}, .progress = progress},
+                          measured_once());
     for (std::uint64_t i = 0; i < copies; ++i) {
         const auto place = [&](int axis, std::uint64_t steps) {
             const float jitter = 2 * random_uniform(seed, static_cast<std::uint64_t>(axis), i) - 1;

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "renderer/io/splats/level_set.h"
 #include "renderer/math/scalar.h"
 #include "tests/unit/io_splat_models.h"
@@ -27,6 +29,14 @@ const std::vector<GaussianModel>& two_levels() {
     return levels;
 }
 
+std::vector<nlohmann::json> leaves_of(const nlohmann::json& node) {
+    if (node.contains("lods")) return {node};
+    std::vector<nlohmann::json> out;
+    for (const nlohmann::json& child : node["children"])
+        for (nlohmann::json& leaf : leaves_of(child)) out.push_back(std::move(leaf));
+    return out;
+}
+
 TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
     const TempFolder folder;
     const fs::path path = folder / "lod-meta.json";
@@ -38,7 +48,7 @@ TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
     EXPECT_EQ(set->levels, 2u);
     EXPECT_EQ(set->gaussians(0), kFinest - 1);
     EXPECT_EQ(set->gaussians(1), kCoarse);
-    EXPECT_EQ(set->regions.size(), 4u) << "64 Ki at most";
+    EXPECT_EQ(set->regions.size(), 64u) << "4 Ki at most";
     std::map<std::uint32_t, GaussianModel> files;
     for (std::size_t i = 0; i < set->files.size(); ++i) {
         auto file = read_level_file(*set, set->files[i], {});
@@ -68,6 +78,59 @@ TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
     EXPECT_EQ(coarse->model.count, kCoarse);
 }
 
+TEST(LevelSets, OfManyGaussiansHaveLargerRegions) {
+    const TempFolder folder;
+    const fs::path path = folder / "lod-meta.json";
+    LevelSetWriter writer(path, 2, 100'000'000, {});
+    ASSERT_TRUE(writer.add(two_levels()));
+    ASSERT_TRUE(writer.finish());
+    const auto set = read_level_set(path);
+    ASSERT_TRUE(set) << set.error().text();
+    EXPECT_EQ(set->regions.size(), 4u) << "64 Ki at most";
+}
+
+TEST(LevelSets, KeepTheErrorsThatWereMeasured) {
+    std::vector<GaussianModel> levels = two_levels();
+    for (std::size_t i = 0; i < kCoarse; ++i)  // on one side there is nothing coarse
+        levels[1].at(kMeans, i) = std::abs(levels[1].at(kMeans, i));
+    std::vector<std::size_t> measured;
+    const MeasureLevels measure = [&](std::span<const GaussianModel> of, Vec3d lo, Vec3d hi) {
+        EXPECT_LT(lo.x, hi.x);
+        EXPECT_NEAR(static_cast<double>(of[0].mean(0).x), 0.5 * (lo.x + hi.x), hi.x - lo.x);
+        measured.push_back(of.size());
+        std::vector<double> errors = {0.0};
+        if (of.size() == 2) errors.push_back(0.123456);
+        return errors;
+    };
+    const TempFolder folder;
+    const fs::path path = folder / "lod-meta.json";
+    ASSERT_TRUE(write_level_set(path, levels, {}, measure));
+    const auto set = read_level_set(path);
+    ASSERT_TRUE(set) << set.error().text();
+    ASSERT_EQ(measured.size(), set->regions.size());
+    const auto header = nlohmann::json::parse(*read_text_file(path));
+    EXPECT_EQ(header["lodErrors"], true);
+    const std::vector<nlohmann::json> leaves = leaves_of(header["tree"]);
+    ASSERT_EQ(leaves.size(), measured.size());
+    for (std::size_t r = 0; r < measured.size(); ++r) {
+        EXPECT_EQ(measured[r], set->regions[r].pieces);
+        EXPECT_EQ(leaves[r]["errors"], (nlohmann::json{0.0, measured[r] == 2 ? 0.1235 : 0.0}));
+    }
+    EXPECT_THAT(measured, ::testing::AllOf(::testing::Contains(1u), ::testing::Contains(2u)));
+    // Measuring can be stopped, and then there is no set.
+    SplatWriteOptions stop;
+    stop.progress = [](std::string_view what, std::size_t, std::size_t) {
+        return what != "errors of levels";
+    };
+    const auto stopped = write_level_set(path, levels, stop, measure);
+    ASSERT_FALSE(stopped);
+    EXPECT_EQ(stopped.error().kind, ErrorKind::cancelled);
+    ASSERT_TRUE(write_level_set(path, levels, {}));
+    const auto without = nlohmann::json::parse(*read_text_file(path));
+    EXPECT_EQ(without["lodErrors"], false);
+    EXPECT_FALSE(leaves_of(without["tree"])[0].contains("errors"));
+}
+
 TEST(LevelSets, OfOnePlaceAreOneRegion) {
     std::vector<GaussianModel> levels;
     for (const std::size_t count : {kFinest, kCoarse}) {
@@ -88,7 +151,7 @@ TEST(LevelSets, OfManyPartsHoldAllOfThem) {
     constexpr std::size_t kParts = 5;
     const TempFolder folder;
     const fs::path path = folder / "lod-meta.json";
-    LevelSetWriter writer(path, 2, 0, {});
+    LevelSetWriter writer(path, 2, kParts * (kFinest + kCoarse), {});
     for (std::size_t part = 0; part < kParts; ++part) {
         std::vector<GaussianModel> levels = two_levels();
         for (GaussianModel& level : levels)
@@ -104,7 +167,7 @@ TEST(LevelSets, OfManyPartsHoldAllOfThem) {
     ASSERT_TRUE(set) << set.error().text();
     EXPECT_EQ(set->gaussians(0), kParts * (kFinest - 1));
     EXPECT_EQ(set->gaussians(1), kParts * kCoarse);
-    EXPECT_EQ(set->regions.size(), kParts * 4);
+    EXPECT_EQ(set->regions.size(), kParts * 16) << "a million in 64, at most 15,625 each";
     EXPECT_EQ(set->files.size(), 3u) << "of 512 Ki and the rest, and of all that is coarse";
     // Each part's own values, at its own place.
     const auto one = read_splats(path, {.lod = 1, .progress = {}});

@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "renderer/io/files/zip_writer.h"
+#include "renderer/io/splats/level_set.h"
 #include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
@@ -313,6 +314,42 @@ TEST(HostileSplats, SetsOfLevelsThatLieOrLeadOutside) {
         EXPECT_THAT(error_of(folder, "set/lod-meta.json", set("\"0_0/meta.json\"", leaf)),
                     ::testing::Not(HasSubstr("was read")))
             << leaf;
+}
+
+TEST(HostileSplats, ErrorsOfLevelsThatAreNone) {
+    const TempFolder folder;
+    fs::create_directories(folder / "0_0");
+    ASSERT_TRUE(write_splats(folder / "0_0/meta.json", numbered_splats(40, 1, 3)));
+    const auto set = [&](const std::string& header, const std::string& errors) {
+        return "{\"lodLevels\":2," + header +
+               "\"filenames\":[\"0_0/meta.json\"],\"tree\":{\"lods\":{"
+               "\"0\":{\"file\":0,\"offset\":0,\"count\":30},"
+               "\"1\":{\"file\":0,\"offset\":30,\"count\":10}}" +
+               errors + "}}";
+    };
+    const std::string yes = "\"lodErrors\":true,", good = ",\"errors\":[0,0.25]";
+    for (const auto& [header, errors] :
+         {std::pair{yes, good}, {yes, std::string()}, {std::string(), good}}) {
+        folder.write("lod-meta.json", set(header, errors));
+        const auto read = read_level_set(folder / "lod-meta.json");
+        EXPECT_TRUE(read) << header << errors;
+    }
+    for (const char* errors : {"[0]", "[0,0.25,1]", "[0,-0.25]", "[0,\"0.25\"]", "[0,null]",
+                               "[0,[1]]", "0.25", "\"0,1\"", "{}", "true", "[]"})
+        EXPECT_THAT(
+            error_of(folder, "lod-meta.json", set(yes, std::string(",\"errors\":") + errors)),
+            HasSubstr("\"errors\" of a leaf are not 2 numbers of at least 0"))
+            << errors;
+    for (const char* errors : {"[0,NaN]", "[0,1e999]", "[0,Infinity]"})
+        EXPECT_THAT(
+            error_of(folder, "lod-meta.json", set(yes, std::string(",\"errors\":") + errors)),
+            ::testing::Not(HasSubstr("was read")))
+            << errors;
+    for (const char* header : {"\"yes\"", "1", "[true]"})
+        EXPECT_THAT(error_of(folder, "lod-meta.json",
+                             set("\"lodErrors\":" + std::string(header) + ",", good)),
+                    HasSubstr("\"lodErrors\" is not true or false"))
+            << header;
 }
 
 TEST(HostileSplats, GltfThatLies) {

@@ -44,8 +44,23 @@ Bound bound_of(const Json& node) {
     return {{(*lo)[0], (*lo)[1], (*lo)[2]}, {(*hi)[0], (*hi)[1], (*hi)[2]}, true};
 }
 
-Result<void> add_leaf(const Json& lods, const Bound& bound, const std::string& name,
+/// Nothing here chooses by errors; a set whose errors mislead other viewers is damaged all the
+/// same.
+Result<void> check_errors(const Json& leaf, std::size_t levels, const std::string& name) {
+    const Json& errors = member(leaf, "errors");
+    if (errors.is_null()) return {};
+    const auto numbers = number_list<double>(errors, levels, levels);
+    if (numbers && std::all_of(numbers->begin(), numbers->end(),
+                               [](double v) { return v >= 0 && std::isfinite(v); }))
+        return {};
+    return malformed(name,
+                     fmt::format("\"errors\" of a leaf are not {} numbers of at least 0", levels));
+}
+
+Result<void> add_leaf(const Json& leaf, const Bound& bound, const std::string& name,
                       LevelSet& out) {
+    const Json& lods = member(leaf, "lods");
+    GS_TRY_VOID(check_errors(leaf, out.levels, name));
     LevelRegion region{bound.lo, bound.hi, bound.known,
                        static_cast<std::uint32_t>(out.pieces.size()), 0};
     for (const auto& [key, entry] : lods.items()) {
@@ -81,9 +96,8 @@ Result<void> walk(const Json& root, const std::string& name, LevelSet& out) {
         if (children.is_array())
             for (auto it = children.rbegin(); it != children.rend(); ++it)
                 open.emplace_back(&*it, bound);
-        const Json& lods = member(*node, "lods");
-        if (!lods.is_object()) continue;
-        GS_TRY_VOID(add_leaf(lods, bound, name, out));
+        if (!member(*node, "lods").is_object()) continue;
+        GS_TRY_VOID(add_leaf(*node, bound, name, out));
     }
     return {};
 }
@@ -155,6 +169,9 @@ Result<LevelSet> read_level_set(const fs::path& lod_meta) {
     const auto levels = whole_number(member(json, "lodLevels"), kMostLevels);
     if (!levels || *levels == 0) return malformed(name, "\"lodLevels\" is not a number of levels");
     out.levels = *levels;
+    const Json& has_errors = member(json, "lodErrors");
+    if (!has_errors.is_null() && !has_errors.is_boolean())
+        return malformed(name, "\"lodErrors\" is not true or false");
     GS_TRY_VOID(walk(member(json, "tree"), name, out));
     if (out.regions.empty()) return malformed(name, "names no region");
     GS_TRY_VOID(check_counts(out));

@@ -4,6 +4,7 @@
 // region at a level of its own.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -56,10 +57,15 @@ Result<LevelSet> read_level_set(const fs::path& lod_meta);
 Result<SplatFile> read_level_file(const LevelSet& set, const std::string& name,
                                   const Progress& progress);
 
+/// How much each level of a region differs from the finest, which comes first; `lo`, `hi`: the
+/// region's box. Called as renderer/raster/measure_levels.h says.
+using MeasureLevels =
+    std::function<std::vector<double>(std::span<const GaussianModel> levels, Vec3d lo, Vec3d hi)>;
+
 /// Writes a set part by part, so that it may be larger than memory. Each part is cut into regions
-/// of at most 64 Ki Gaussians of its finest level, along their longest side at the median; its
-/// other levels follow the same cuts. Regions of a level share SOG folders "LEVEL_NUMBER" beside
-/// the lod-meta.json, of some 512 Ki Gaussians. That comes last: a set whose writing was
+/// of at most region_rows() Gaussians of its finest level, along their longest side at the median;
+/// its other levels follow the same cuts. Regions of a level share SOG folders "LEVEL_NUMBER"
+/// beside the lod-meta.json, of some 512 Ki Gaussians. That comes last: a set whose writing was
 /// interrupted is not there.
 class LevelSetWriter {
   public:
@@ -67,9 +73,12 @@ class LevelSetWriter {
     /// usage.
     static Result<void> check_size(const fs::path& lod_meta, std::uint64_t rows,
                                    std::uint64_t regions, std::uint64_t levels);
-    /// `rows`: of all levels of all parts, for the progress. Nothing is written yet.
+    /// Of a set of `rows`, of all levels: a 64th, but 4 Ki to 64 Ki.
+    static std::size_t region_rows(std::size_t rows);
+    /// `rows`: of all levels of all parts. `measure`: null where the set gets no
+    /// errors. Nothing is written yet.
     LevelSetWriter(fs::path lod_meta, std::size_t levels, std::size_t rows,
-                   SplatWriteOptions options);
+                   SplatWriteOptions options, MeasureLevels measure = nullptr);
     ~LevelSetWriter();
     /// levels[0] is the finest, all of one SH degree. Writes the files that are full. Errors:
     /// unwritable, cancelled.
@@ -84,7 +93,8 @@ class LevelSetWriter {
 };
 /// A set of one part. Errors: of both.
 Result<SplatNotes> write_level_set(const fs::path& lod_meta, std::span<const GaussianModel> levels,
-                                   const SplatWriteOptions& options);
+                                   const SplatWriteOptions& options,
+                                   MeasureLevels measure = nullptr);
 
 /// Rows of one model into another one; of harmonics that `from` has not, zeros.
 void copy_rows(const GaussianModel& from, std::size_t offset, std::size_t count, GaussianModel& to,

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -17,7 +18,9 @@ namespace gs {
 namespace {
 
 using OrderedJson = nlohmann::ordered_json;
-constexpr std::size_t kRegionRows = 64 << 10, kFileRows = 512 << 10;
+constexpr std::size_t kRegions = 64;  // in a set, at least, where they are not too small
+constexpr std::size_t kLeastRegionRows = 4 << 10, kMostRegionRows = 64 << 10;
+constexpr std::size_t kFileRows = 512 << 10;
 
 struct LevelSetFile {
     std::size_t level = 0;
@@ -66,40 +69,54 @@ struct Bounds {
     }
 };
 
+/// No more of an error is worth its bytes.
+double four_digits(double value) {
+    const std::string text = fmt::format("{:.4g}", value);
+    double out = 0;
+    std::from_chars(text.data(), text.data() + text.size(), out);
+    return out;
+}
+
+/// Of a region; null: they are not measured. Errors: cancelled.
+using RegionErrors =
+    std::function<Result<std::vector<double>>(std::span<const GaussianModel>, const Bounds&)>;
+
 /// Cuts a part into regions, whose rows it adds to the files.
 class LevelCutter {
   public:
     LevelCutter(std::span<const GaussianModel> levels, std::vector<LevelSetFile>& files,
-                std::vector<std::size_t>& counts, SplatNotes& notes)
-        : levels_(levels), files_(files) {
+                std::size_t region_rows, const RegionErrors& errors)
+        : levels_(levels), files_(files), region_rows_(region_rows), errors_(errors) {
         open_.resize(levels.size());
         for (LevelSetFile& file : files_) {
             auto& [open, number] = open_[file.level];
             open = static_cast<std::size_t>(&file - files_.data());
             ++number;
         }
-        std::vector<SplatRows> rows;
-        for (std::size_t level = 0; level < levels.size(); ++level) {
-            SplatNotes own;
-            rows.push_back(drawable_rows(levels[level], own));
-            if (level == 0) notes = own;
-            counts[level] += rows.back().size();
-        }
-        tree = cut(std::move(rows));
     }
 
     struct Node {
         Bounds bounds;
         OrderedJson json;
     };
-    Node tree;
+    Result<Node> tree(std::vector<std::size_t>& counts, SplatNotes& notes) {
+        std::vector<SplatRows> rows;
+        for (std::size_t level = 0; level < levels_.size(); ++level) {
+            SplatNotes own;
+            rows.push_back(drawable_rows(levels_[level], own));
+            if (level == 0) notes = own;
+            counts[level] += rows.back().size();
+        }
+        return cut(std::move(rows));
+    }
 
   private:
-    Node cut(std::vector<SplatRows> rows) {
+    Result<Node> cut(std::vector<SplatRows> rows) {
         std::vector<SplatRows> upper;
-        if (rows[0].size() > kRegionRows) upper = split(rows);
+        if (rows[0].size() > region_rows_) upper = split(rows);
         if (upper.empty()) return leaf(rows);
-        const Node a = cut(std::move(rows)), b = cut(std::move(upper));
+        GS_TRY(const Node a, cut(std::move(rows)));
+        GS_TRY(const Node b, cut(std::move(upper)));
         Node out{a.bounds, {}};
         out.bounds.add(b.bounds);
         out.json = {{"bound", out.bounds.json()}, {"children", {a.json, b.json}}};
@@ -132,9 +149,10 @@ class LevelCutter {
         }
         return upper;
     }
-    Node leaf(std::vector<SplatRows>& rows) {
+    Result<Node> leaf(std::vector<SplatRows>& rows) {
         Node out;
         OrderedJson lods = OrderedJson::object();
+        std::vector<GaussianModel> drawn;
         for (std::size_t level = 0; level < rows.size(); ++level) {
             if (rows[level].empty()) continue;
             out.bounds.add(levels_[level], rows[level], 1);
@@ -144,8 +162,15 @@ class LevelCutter {
             lods[std::to_string(level)] = {
                 {"file", file}, {"offset", files_[file].size()}, {"count", rows[level].size()}};
             all.insert(all.end(), rows[level].begin(), rows[level].end());
+            if (errors_) drawn.push_back(gathered(levels_[level], rows[level]));
         }
         out.json = {{"bound", out.bounds.json()}, {"lods", lods}};
+        if (!errors_) return out;
+        GS_TRY(const auto errors, errors_(drawn, out.bounds));
+        std::vector<double> by_level(rows.size(), 0.0);  // 0 of a level without a Gaussian here
+        for (std::size_t level = 0, i = 0; level < rows.size(); ++level)
+            if (!rows[level].empty()) by_level[level] = four_digits(errors[i++]);
+        out.json["errors"] = by_level;
         return out;
     }
     /// The file that the level's next rows go to.
@@ -161,6 +186,8 @@ class LevelCutter {
 
     std::span<const GaussianModel> levels_;
     std::vector<LevelSetFile>& files_;
+    std::size_t region_rows_;
+    const RegionErrors& errors_;
     std::vector<std::pair<std::size_t, std::size_t>> open_;  // of each level: file, how many
 };
 
@@ -183,9 +210,10 @@ void append_rows(const GaussianModel& from, const SplatRows& rows, GaussianModel
 struct LevelSetWriter::State {
     fs::path path;
     SplatWriteOptions options;
-    std::size_t expected = 0, done = 0;  // rows
-    std::vector<std::string> before;     // files of the set that was there
-    std::vector<std::size_t> counts;     // of each level
+    MeasureLevels measure;
+    std::size_t expected = 0, measured = 0, done = 0;  // rows
+    std::vector<std::string> before;                   // files of the set that was there
+    std::vector<std::size_t> counts;                   // of each level
     std::vector<LevelSetFile> files;
     Bounds bounds;
     OrderedJson parts = OrderedJson::array();
@@ -193,14 +221,16 @@ struct LevelSetWriter::State {
 
     /// Its rows are those of `level`, or all carried.
     Result<void> write(LevelSetFile& file, const GaussianModel& level);
+    RegionErrors errors();
 };
 
 LevelSetWriter::LevelSetWriter(fs::path lod_meta, std::size_t levels, std::size_t rows,
-                               SplatWriteOptions options)
+                               SplatWriteOptions options, MeasureLevels measure)
     : state_(std::make_unique<State>()) {
     if (const auto set = read_level_set(lod_meta)) state_->before = set->files;
     state_->path = std::move(lod_meta);
     state_->options = std::move(options);
+    state_->measure = std::move(measure);
     state_->expected = rows;
     state_->counts.resize(levels);
 }
@@ -210,13 +240,15 @@ LevelSetWriter::~LevelSetWriter() = default;
 Result<void> LevelSetWriter::add(std::span<const GaussianModel> levels) {
     State& s = *state_;
     SplatNotes notes;
-    LevelCutter cutter(levels, s.files, s.counts, notes);
+    const RegionErrors errors = s.errors();
+    GS_TRY(auto tree,
+           LevelCutter(levels, s.files, region_rows(s.expected), errors).tree(s.counts, notes));
     for (std::string& note : notes)
         if (std::find(s.notes.begin(), s.notes.end(), note) == s.notes.end())
             s.notes.push_back(std::move(note));
-    if (!(cutter.tree.bounds.size(0) >= 0)) return {};  // nothing of it can be drawn
-    s.bounds.add(cutter.tree.bounds);
-    s.parts.push_back(std::move(cutter.tree.json));
+    if (!(tree.bounds.size(0) >= 0)) return {};  // nothing of it can be drawn
+    s.bounds.add(tree.bounds);
+    s.parts.push_back(std::move(tree.json));
     for (LevelSetFile& file : s.files) {
         if (file.rows.empty()) continue;
         if (file.size() >= kFileRows) {
@@ -229,10 +261,14 @@ Result<void> LevelSetWriter::add(std::span<const GaussianModel> levels) {
     return {};
 }
 
+std::size_t LevelSetWriter::region_rows(std::size_t rows) {
+    return std::clamp(rows / kRegions, kLeastRegionRows, kMostRegionRows);
+}
+
 Result<void> LevelSetWriter::check_size(const fs::path& lod_meta, std::uint64_t rows,
                                         std::uint64_t regions, std::uint64_t levels) {
-    // Bytes of lod-meta.json, measured.
-    constexpr std::uint64_t kOfRegion = 150, kOfPiece = 45;
+    // Bytes of lod-meta.json, measured. Of a region: with the node above it.
+    constexpr std::uint64_t kOfRegion = 340, kOfPiece = 55;
     const std::uint64_t files = rows / kFileRows + levels,
                         bytes = regions * (kOfRegion + kOfPiece * levels);
     if (files <= kMostLevelFiles && bytes <= kLargestLevelMeta) return {};
@@ -242,6 +278,18 @@ Result<void> LevelSetWriter::check_size(const fs::path& lod_meta, std::uint64_t 
                             files, format_bytes(static_cast<double>(bytes)), kMostLevelFiles,
                             format_bytes(static_cast<double>(kLargestLevelMeta))),
                 "write fewer Gaussians");
+}
+
+RegionErrors LevelSetWriter::State::errors() {
+    if (!measure) return nullptr;
+    return [this](std::span<const GaussianModel> levels,
+                  const Bounds& box) -> Result<std::vector<double>> {
+        if (options.progress && !options.progress("errors of levels", measured, expected))
+            return fail(ErrorKind::cancelled, path.string(), "writing was stopped");
+        for (const GaussianModel& level : levels) measured += level.count;
+        const auto at = [](const std::array<double, 3>& c) { return Vec3d{c[0], c[1], c[2]}; };
+        return measure(levels, at(box.lo), at(box.hi));
+    };
 }
 
 Result<void> LevelSetWriter::State::write(LevelSetFile& file, const GaussianModel& level) {
@@ -292,6 +340,7 @@ Result<SplatNotes> LevelSetWriter::finish() {
         {"count", std::accumulate(s.counts.begin(), s.counts.end(), std::size_t{0})},
         {"counts", s.counts},
         {"lodLevels", s.counts.size()},
+        {"lodErrors", s.measure != nullptr},
         {"filenames", names},
         {"tree", tree}};
     GS_TRY_VOID(write_text_file(s.path, json_text(meta)));
@@ -299,10 +348,10 @@ Result<SplatNotes> LevelSetWriter::finish() {
 }
 
 Result<SplatNotes> write_level_set(const fs::path& lod_meta, std::span<const GaussianModel> levels,
-                                   const SplatWriteOptions& options) {
+                                   const SplatWriteOptions& options, MeasureLevels measure) {
     std::size_t rows = 0;
     for (const GaussianModel& level : levels) rows += level.count;
-    LevelSetWriter writer(lod_meta, levels.size(), rows, options);
+    LevelSetWriter writer(lod_meta, levels.size(), rows, options, std::move(measure));
     GS_TRY_VOID(writer.add(levels));
     return writer.finish();
 }
