@@ -1,5 +1,7 @@
 """Scenes for the web: sets of levels, and a page that draws the scene in a browser."""
 import base64
+import functools
+import http.server
 import json
 import math
 import os
@@ -9,11 +11,13 @@ import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 import time
 import unittest
+import urllib.parse
 import zlib
 
-from cli_support import PATIENCE_S, Case
+from cli_support import PATIENCE_S, Case, wait_until
 from splat_transform_test import find_tool
 
 WIDTH, HEIGHT = 320, 240
@@ -106,6 +110,42 @@ class Levels(Case):
         self.expect(1, "render", meta, "--path", "orbit:1", "-o", self.folder / "x", "--lod-budget", all_, says="0_0")
         meta.write_text(empty.read_text())
         self.expect(2, "info", meta, says="names no region")
+
+    def test_playcanvas_draws_them(self):
+        modules = pathlib.Path(os.environ.get("PLAYCANVAS", "")) / "node_modules/playcanvas/build"
+        if not (modules / "playcanvas.mjs").exists():
+            self.skipTest("PLAYCANVAS does not name a folder with the npm package playcanvas")
+        program = find_chromium()
+        if program is None:
+            self.skipTest("no Chromium is installed to draw the set with")
+        site = self.folder / "site"
+        meta = site / "set" / "lod-meta.json"
+        self.expect(0, "convert", self.scene, meta)
+        (site / "engine").symlink_to(modules)
+        (site / "index.html").write_text(ENGINE_PAGE)
+        lo, hi = (self.expect(0, "info", meta.parent, "--json").json["bounds"][end] for end in ("lo", "hi"))
+        middle = [(a + b) / 2 for a, b in zip(lo, hi)]
+        view = {"name": "engine", "width": WIDTH, "height": HEIGHT, "fov_y": 40, "target": middle, "up": [0, -1, 0],
+                "position": [m + 1.5 * (b - m) for m, b in zip(middle, hi)]}
+        (self.folder / "cameras.json").write_text(json.dumps([view]))
+        counts = json.loads(meta.read_text())["counts"]
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(QuietHandler, directory=site))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = Browser(program, self.folder / "profile")
+        try:
+            for level, budget in ((0, 10 * counts[0]), (1, 1)):
+                self.expect(0, "render", meta, "--lod-budget", budget, "--cameras", self.folder / "cameras.json", "-o", self.folder / f"ours-{level}")
+                ours = colors((self.folder / f"ours-{level}/engine.png").read_bytes())
+                self.assertGreater(sum(ours) / len(ours), 2, "there is something to see")
+                wanted = json.dumps({**view, "splats": counts[level], "budget": budget})
+                browser.open(f"http://127.0.0.1:{server.server_port}/?{level}#{urllib.parse.quote(wanted)}")
+                wait_until(f"level {level} in the engine", lambda: browser.value("document.body?.dataset.drawn ?? document.body?.dataset.error"))
+                self.assertEqual(browser.value("document.body.dataset.error"), None)
+                self.assertGreater(decibels(ours, colors(browser.picture())), 30)
+        finally:
+            browser.close()
+            server.shutdown()
+            server.server_close()
 
     def test_splat_transform_reads_them(self):
         tool, problem = find_tool()
@@ -243,6 +283,52 @@ def decibels(a, b):
     return 10 * math.log10(255 ** 2 / max(square, 1e-9))
 
 
+# Draws a set with PlayCanvas' engine. Its y points up; the set's, as PLY's, down.
+ENGINE_PAGE = """<!doctype html><body style="margin:0;overflow:hidden"><canvas id="canvas"></canvas><script type="module">
+import * as pc from './engine/playcanvas.mjs';
+const canvas = document.getElementById('canvas'), view = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+const options = new pc.AppOptions();
+options.graphicsDevice = await pc.createGraphicsDevice(canvas, { deviceTypes: ['webgl2'], antialias: false });
+options.componentSystems = [pc.CameraComponentSystem, pc.GSplatComponentSystem];
+options.resourceHandlers = [pc.GSplatHandler, pc.TextureHandler];
+const app = new pc.AppBase(canvas);
+app.init(options);
+app.setCanvasFillMode(pc.FILLMODE_FILL_WINDOW);
+app.setCanvasResolution(pc.RESOLUTION_AUTO);
+app.scene.gsplat.splatBudget = view.budget;
+app.start();
+const set = new pc.Asset('set', 'gsplat', { url: 'set/lod-meta.json' });
+set.on('error', (error) => { document.body.dataset.error = error; });
+set.ready(() => {
+    const splats = new pc.Entity(), camera = new pc.Entity();
+    splats.addComponent('gsplat', { asset: set, unified: true });
+    splats.setLocalEulerAngles(180, 0, 0);
+    camera.addComponent('camera', { clearColor: new pc.Color(0, 0, 0), fov: view.fov_y, nearClip: 0.01, farClip: 1000 });
+    app.root.addChild(splats);
+    app.root.addChild(camera);
+    const [x, y, z] = view.position, [a, b, c] = view.target;
+    camera.setLocalPosition(x, -y, -z);
+    camera.lookAt(a, -b, -c);
+    let frames = 0;
+    app.on('frameend', () => {
+        document.body.dataset.splats = app.stats.frame.gsplats;
+        if (app.stats.frame.gsplats === view.splats && ++frames > 4) document.body.dataset.drawn = view.splats;
+    });
+});
+app.assets.add(set);
+app.assets.load(set);
+</script>"""
+
+
+class QuietHandler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+def find_chromium():
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
 class Page(Case):
     def setUp(self):
         super().setUp()
@@ -267,7 +353,7 @@ class Page(Case):
         self.expect(2, "info", self.page)
 
     def test_draws_what_we_draw(self):
-        program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+        program = find_chromium()
         if program is None:
             self.skipTest("no Chromium is installed to draw the page with")
         view = self.scene()["scene"]["view"]
