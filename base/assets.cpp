@@ -19,8 +19,7 @@ fs::path folder_from(const char* variable, const char* under_home) {
 
 const EmbeddedFile* find_embedded(std::string_view path) {
     const auto files = embedded_files();
-    const auto found = std::find_if(files.begin(), files.end(),
-                                    [&](const EmbeddedFile& file) { return file.path == path; });
+    const auto found = std::ranges::find(files, path, &EmbeddedFile::path);
     return found == files.end() ? nullptr : &*found;
 }
 
@@ -50,7 +49,7 @@ std::vector<std::string> embedded_assets(std::string_view folder) {
     for (const EmbeddedFile& file : embedded_files())
         if (std::string_view(file.path).starts_with(fmt::format("{}/", folder)))
             paths.emplace_back(file.path);
-    std::sort(paths.begin(), paths.end());
+    std::ranges::sort(paths);
     return paths;
 }
 
@@ -61,7 +60,7 @@ std::vector<std::string> assets_in(std::string_view folder) {
          it.increment(error))
         if (it->is_regular_file(error))
             paths.push_back(fmt::format("{}/{}", folder, it->path().filename().string()));
-    std::sort(paths.begin(), paths.end());
+    std::ranges::sort(paths);
     paths.erase(std::unique(paths.begin(), paths.end()), paths.end());
     return paths;
 }

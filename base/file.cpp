@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/full_disk.h"
+#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -118,6 +119,19 @@ Result<std::string> read_text_file(const fs::path& path, std::uint64_t max_bytes
     return read_all<std::string>(path, max_bytes);
 }
 
+bool path_exists(const fs::path& path) {
+    std::error_code ignored;
+    return fs::exists(path, ignored);
+}
+bool file_exists(const fs::path& file) {
+    std::error_code ignored;
+    return fs::is_regular_file(file, ignored);
+}
+bool folder_exists(const fs::path& folder) {
+    std::error_code ignored;
+    return fs::is_directory(folder, ignored);
+}
+
 Result<void> make_folder(const fs::path& folder, std::string advice) {
     if (folder.empty()) return {};
     std::error_code error;
@@ -195,10 +209,9 @@ Result<void> AtomicFile::commit() {
 }
 
 Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    if (auto done = file->append(bytes); !done) return done;
-    return file->commit();
+    GS_TRY(auto file, AtomicFile::create(path));
+    if (auto done = file.append(bytes); !done) return done;
+    return file.commit();
 }
 
 Result<void> write_text_file(const fs::path& path, std::string_view text) {

@@ -21,6 +21,11 @@ Result<std::vector<std::byte>> read_file(const fs::path& path,
                                          std::uint64_t max_bytes = 1ull << 40);
 Result<std::string> read_text_file(const fs::path& path, std::uint64_t max_bytes = 1ull << 32);
 
+/// Whether it is there, as a file or a folder. False also where that cannot be found out.
+bool path_exists(const fs::path& path);
+bool file_exists(const fs::path& file);
+bool folder_exists(const fs::path& folder);
+
 /// Makes the folder and those above it that are missing; an empty path is the current folder.
 /// Errors: unwritable, with the reason.
 Result<void> make_folder(const fs::path& folder, std::string advice = "choose another output path");

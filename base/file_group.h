@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "base/try.h"
 
 namespace gs {
 
@@ -17,10 +18,9 @@ class FileGroup {
         return add(path, std::as_bytes(std::span(text)));
     }
     Result<void> add(const fs::path& path, std::span<const std::byte> bytes) {
-        auto file = AtomicFile::create(path);
-        if (!file) return tl::unexpected(file.error());
-        if (auto done = file->append(bytes); !done) return done;
-        files_.push_back(std::move(*file));
+        GS_TRY(auto file, AtomicFile::create(path));
+        if (auto done = file.append(bytes); !done) return done;
+        files_.push_back(std::move(file));
         return {};
     }
     Result<void> commit() {

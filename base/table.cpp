@@ -47,9 +47,8 @@ nlohmann::ordered_json json_of(const TableCell& cell) {
 
 /// Printed width: bytes that begin a character of UTF-8.
 std::size_t width_of(const std::string& text) {
-    return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
-        return (static_cast<unsigned char>(c) >> 6) != 2;
-    }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        text, [](char c) { return (static_cast<unsigned char>(c) >> 6) != 2; }));
 }
 
 }  // namespace

@@ -26,9 +26,7 @@ double time_between(const CostSample& from, const CostSample& to) noexcept {
 }
 
 CostSample sample_costs() noexcept {
-    CostSample out;
-    out.now_ns = monotonic_ns();
-    out.process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+    CostSample out{.now_ns = monotonic_ns(), .process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID)};
     abi::RingHeader* h = detail::ring_header();
     if (h == nullptr) return out;
     auto* lanes = reinterpret_cast<abi::Lane*>(reinterpret_cast<char*>(h) + h->lanes_offset);
