@@ -26,8 +26,7 @@ static_assert(std::endian::native == std::endian::little, "checkpoints are copie
 constexpr char kMagic[8] = {'G', 'S', 'C', 'K', 'P', 'T', '0', '1'};
 // Opens a regular file: opening a pipe would wait for its writer.
 bool begins_with_magic(const fs::path& path, std::ifstream& file) {
-    std::error_code ignored;
-    if (fs::is_regular_file(path, ignored)) file.open(path, std::ios::binary);
+    if (file_exists(path)) file.open(path, std::ios::binary);
     char magic[sizeof kMagic] = {};
     return file.read(magic, sizeof magic) && std::memcmp(magic, kMagic, sizeof magic) == 0;
 }

@@ -142,9 +142,7 @@ std::string describe(const Capture& capture) {
 std::string text_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
 Result<CaptureOptions> options_from(const gausscope_capture_options& from) {
-    CaptureOptions out;
-    out.downscale = from.downscale;
-    out.max_side = from.max_side;
+    CaptureOptions out{.downscale = from.downscale, .max_side = from.max_side};
     if (from.test_every >= 0) {
         out.test_every = from.test_every;
         out.listed_split = ListedSplit::ignored;
@@ -177,9 +175,7 @@ std::int32_t walk_rows(Plane* splats, int first, int planes, Row* rows, F&& f) {
 }
 
 Result<SplatNotes> write_to(const SplatFile& file, const char* path, int spz_version) {
-    SplatWriteOptions options;
-    options.spz_version = spz_version;
-    options.trained = file.trained;
+    const SplatWriteOptions options{.spz_version = spz_version, .trained = file.trained};
     return write_splats(fs::path(path), file.model, options);
 }
 
@@ -208,8 +204,7 @@ Result<int> copy_photo(const Capture& capture, std::uint64_t number, std::uint8_
 
 gausscope_splats* gausscope_read_splats(const char* path, int32_t lod, gausscope_failure* failure) {
     return gs::guarded<gausscope_splats*>(failure, [&]() -> gs::Result<gausscope_splats*> {
-        gs::SplatReadOptions options;
-        options.lod = lod;
+        const gs::SplatReadOptions options{.lod = lod};
         GS_TRY(gs::SplatFile file, gs::read_splats(gs::fs::path(path), options));
         auto out = std::make_unique<gausscope_splats>();
         out->file = std::move(file);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include "base/format.h"
@@ -130,9 +131,8 @@ constexpr NoteRule kNoteRules[] = {
 // What loading left out or had to change.
 void add_loading(const Capture& capture, Findings& out) {
     add_left_out(capture, out);
-    const auto rolling = static_cast<std::size_t>(
-        std::count_if(capture.views.begin(), capture.views.end(),
-                      [](const View& view) { return view.camera.rolling(); }));
+    const auto rolling = static_cast<std::size_t>(std::ranges::count_if(
+        capture.views, [](const View& view) { return view.camera.rolling(); }));
     for (const CaptureNote& note : capture.notes) {
         if (note.kind == CaptureNote::Kind::shutter) {
             add_shutter(note, rolling, capture.views.size(), out);
@@ -349,8 +349,7 @@ std::vector<Finding> examine(const Capture& capture) {
     add_folds(capture, out);
     add_duplicate_cameras(capture, out);
     add_geometry(capture, out);
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    std::ranges::stable_sort(out, std::greater{}, &Finding::severity);
     return out;
 }
 

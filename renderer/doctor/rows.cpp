@@ -169,8 +169,7 @@ RowScan scan_rows(const GaussianModel& model, int width, int height,
         int used_degree = 0;
         double isects = 0;
     };
-    RowScan out;
-    out.box = scene_box(model);
+    RowScan out{.box = scene_box(model)};
     const double per_unit = out.box.extent > 0 ? std::max(width, height) / out.box.extent : 0;
     const double most = std::ceil(width / kTile) * std::ceil(height / kTile);
     if (row_faults != nullptr) row_faults->assign(model.count, 0);

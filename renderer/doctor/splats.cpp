@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "base/format.h"
 #include "base/list_growth.h"
@@ -247,8 +248,7 @@ SplatReport examine_metered(const GaussianModel& model, const SplatQuestions& qu
                                     "the model has only what the file contains",
                                     "nothing, if this is intended",
                                     false});
-    std::stable_sort(out.findings.begin(), out.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    std::ranges::stable_sort(out.findings, std::greater{}, &Finding::severity);
     return out;
 }
 
@@ -264,8 +264,7 @@ std::vector<std::uint8_t> rows_of_finding(const GaussianModel& model, std::strin
         return out;
     }
     const auto& rules = row_rules();
-    const auto rule =
-        std::find_if(rules.begin(), rules.end(), [&](const RowRule& r) { return id == r.id; });
+    const auto rule = std::ranges::find_if(rules, [&](const RowRule& r) { return id == r.id; });
     if (rule == rules.end()) return {};
     std::vector<std::uint16_t> faults;
     scan_rows(model, 1, 1, &faults, meter);

@@ -90,8 +90,7 @@ double share_of(const Blob& a, const Blob& b) {
 }
 
 Blob joined(const Blob& a, const Blob& b) {
-    Blob out;
-    out.mass = a.mass + b.mass;
+    Blob out{.mass = a.mass + b.mass};
     const double share = share_of(a, b);
     out.mean = share * a.mean + (1 - share) * b.mean;
     out.covariance = joint_covariance(a, b, share);

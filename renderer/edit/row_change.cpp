@@ -171,8 +171,7 @@ void RowChange::find_rows(std::span<const std::uint32_t> ids) {
     std::vector<std::uint32_t> order;  // of what is still there, by row
     for (std::size_t k = 0; k < found.size(); ++k)
         if (found[k] != kNoSuchRow) order.push_back(static_cast<std::uint32_t>(k));
-    std::sort(order.begin(), order.end(),
-              [&](std::uint32_t a, std::uint32_t b) { return found[a] < found[b]; });
+    std::ranges::sort(order, [&](std::uint32_t a, std::uint32_t b) { return found[a] < found[b]; });
     const auto picked = [&](const auto& from, std::size_t begin, auto& to) {
         for (const std::uint32_t k : order) to.push_back(from[begin + k]);
     };

@@ -82,7 +82,7 @@ PixelWalk::PixelWalk(const GaussianModel& model, const Camera& camera, const Ren
         const std::size_t count = std::min(kRowsAtATime, rows.size() - at);
         add_rows(model, camera, options, std::span(rows).subspan(at, count), both);
     }
-    std::stable_sort(near_.begin(), near_.end(), [](const Near& a, const Near& b) {
+    std::ranges::stable_sort(near_, [](const Near& a, const Near& b) {
         return reference::in_front(a.projected, b.projected);
     });
 }
@@ -146,10 +146,7 @@ void PixelWalk::walk(int x, int y, F&& visit) const {
 }
 
 PixelReport PixelWalk::report() const {
-    PixelReport out;
-    out.x = x_;
-    out.y = y_;
-    out.background = options_.background;
+    PixelReport out{.x = x_, .y = y_, .background = options_.background};
     reference::PixelBlend end;
     walk(x_, y_,
          [&](const Near& one, const reference::Evaluation& e, PixelFate fate,
@@ -157,14 +154,13 @@ PixelReport PixelWalk::report() const {
              out.fragile |= pixel.fragile;
              if (one.listed || fate == PixelFate::blended) {
                  const reference::Projected& p = one.projected;
-                 PixelEntry entry;
-                 entry.row = one.row;
-                 entry.fate = fate;
-                 entry.fragile = pixel.fragile;
-                 entry.depth = p.depth;
-                 entry.opacity = p.opacity;
-                 entry.alpha = e.alpha;
-                 entry.before = end.transmittance;
+                 PixelEntry entry{.row = one.row,
+                                  .fate = fate,
+                                  .fragile = pixel.fragile,
+                                  .depth = p.depth,
+                                  .opacity = p.opacity,
+                                  .alpha = e.alpha,
+                                  .before = end.transmittance};
                  entry.weight = fate == PixelFate::blended ? entry.before * e.alpha : 0;
                  entry.color = p.color;
                  entry.running = pixel.color;
@@ -187,15 +183,14 @@ PixelReport PixelWalk::report() const {
 
 TileReport PixelWalk::tile_report() const {
     const PixelRect rect = tile_rect(x_, y_, width_, height_);
-    TileReport out;
-    out.column = x_ / kTileSize;
-    out.row = y_ / kTileSize;
-    out.x0 = rect.x0;
-    out.y0 = rect.y0;
-    out.width = rect.x1 - rect.x0;
-    out.height = rect.y1 - rect.y0;
-    out.listed = static_cast<std::uint64_t>(
-        std::count_if(near_.begin(), near_.end(), [](const Near& n) { return n.listed; }));
+    TileReport out{
+        .column = x_ / kTileSize,
+        .row = y_ / kTileSize,
+        .x0 = rect.x0,
+        .y0 = rect.y0,
+        .width = rect.x1 - rect.x0,
+        .height = rect.y1 - rect.y0,
+        .listed = static_cast<std::uint64_t>(std::ranges::count_if(near_, &Near::listed))};
     const auto pixels = static_cast<std::size_t>(out.width) * static_cast<std::size_t>(out.height);
     out.stops.resize(pixels);
     out.step = near_.size() > kSampledFrom ? kTileSize / 4 : 1;
@@ -246,18 +241,14 @@ ImageF PixelWalk::colors(const PixelRect& rect) const {
 }
 
 void PixelWalk::share_out(Vec3d v_color, PixelReport& report) const {
-    reference::PixelBackward state;
-    state.transmittance = report.transmittance;
-    state.v_color = v_color;
+    reference::PixelBackward state{.transmittance = report.transmittance, .v_color = v_color};
     state.behind = report.transmittance * dot(report.background, v_color);
     double sum = 0;
     for (std::size_t i = report.entries.size(); i-- > 0;) {
         PixelEntry& entry = report.entries[i];
         entry.v_alpha = entry.share = 0;
         if (entry.fate != PixelFate::blended) continue;
-        reference::Projected p;
-        p.color = entry.color;
-        p.depth = entry.depth;
+        reference::Projected p{.depth = entry.depth, .color = entry.color};
         reference::Evaluation e{};
         e.alpha = entry.alpha;
         entry.v_alpha = state.pass(p, e).v_alpha;

@@ -180,10 +180,7 @@ Image8 apply_colormap(const ImageF& map, int cell, int width, int height, Colorm
     for (int i = 0; i < kSteps; ++i)
         table[static_cast<std::size_t>(i)] =
             colormap_color(colormap, static_cast<double>(i) / (kSteps - 1));
-    Image8 out;
-    out.width = width;
-    out.height = height;
-    out.channels = 4;
+    Image8 out{.width = width, .height = height, .channels = 4};
     out.bytes.resize(out.pixels() * 4);
     if (map.width <= 0 || map.height <= 0 || map.channels <= 0) return out;
     std::vector<Rgb8> row(static_cast<std::size_t>(map.width));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <unordered_map>
 
@@ -150,8 +151,7 @@ FloaterSearch find_floaters(const GaussianModel& model,
         to.apart |= is_apart[i] != 0;
     }
     for (Floater& f : out.floaters) f.centre = static_cast<float>(1 / f.weight) * f.centre;
-    std::stable_sort(out.floaters.begin(), out.floaters.end(),
-                     [](const Floater& a, const Floater& b) { return a.weight > b.weight; });
+    std::ranges::stable_sort(out.floaters, std::greater{}, &Floater::weight);
     if (out.floaters.size() > most) out.floaters.resize(most);
     return out;
 }

@@ -111,17 +111,17 @@ std::vector<BlamedGaussian> most_blamed(const GaussianModel& model,
     std::vector<BlamedGaussian> out;
     for (const std::uint32_t row : rows) {
         const GaussianBlame::Sums& s = sums[row];
-        BlamedGaussian one;
-        one.row = row;
-        one.mean = model.mean(row);
-        one.error = static_cast<double>(s.error);
-        one.weight = static_cast<double>(s.weight);
-        one.excess = static_cast<double>(s.excess);
-        one.photos = s.photos;
-        one.view = s.view;
-        one.opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, row)));
-        one.size = std::exp(std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row),
-                                      model.at(kLogScales + 2, row)}));
+        BlamedGaussian one{
+            .row = row,
+            .mean = model.mean(row),
+            .error = static_cast<double>(s.error),
+            .weight = static_cast<double>(s.weight),
+            .excess = static_cast<double>(s.excess),
+            .photos = s.photos,
+            .view = s.view,
+            .opacity = 1 / (1 + std::exp(-model.at(kOpacityLogits, row))),
+            .size = std::exp(std::max({model.at(kLogScales, row), model.at(kLogScales + 1, row),
+                                       model.at(kLogScales + 2, row)}))};
         out.push_back(one);
     }
     return out;

@@ -68,9 +68,7 @@ std::vector<int> component(const PhotoBlocks& of, std::vector<std::uint8_t>& mar
 }
 
 PhotoRegion region_of(const PhotoBlocks& of, std::span<const int> blocks) {
-    PhotoRegion out;
-    out.view = of.view;
-    out.rect = {of.width, of.height, 0, 0};
+    PhotoRegion out{.view = of.view, .rect = {of.width, of.height, 0, 0}};
     double square = 0, alpha = 0;
     for (const int index : blocks) {
         const PhotoBlock& block = of.blocks[static_cast<std::size_t>(index)];
@@ -117,10 +115,7 @@ int block_side(int width, int height) {
 
 PhotoBlocks sum_blocks(const RenderResult& drawn, const ImageF& error, const View& view,
                        std::size_t index, Vec3f background) {
-    PhotoBlocks out;
-    out.view = index;
-    out.width = view.camera.width;
-    out.height = view.camera.height;
+    PhotoBlocks out{.view = index, .width = view.camera.width, .height = view.camera.height};
     out.side = block_side(out.width, out.height);
     out.columns = (out.width + out.side - 1) / out.side;
     out.rows = (out.height + out.side - 1) / out.side;

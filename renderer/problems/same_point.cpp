@@ -67,13 +67,12 @@ bool PointSearch::look(const View& view, std::size_t index) {
         found_.unread.add(whole.problem());
         return true;
     }
-    PointInPhoto one;
-    one.view = index;
-    one.x = at.x;
-    one.y = at.y;
-    one.depth = far;
-    one.error = error_around(photo_error(drawn, *whole), *whole, x, y);
-    one.rect = crop_around({x, y, x + 1, y + 1}, kCropPixels, view);
+    PointInPhoto one{.view = index,
+                     .x = at.x,
+                     .y = at.y,
+                     .depth = far,
+                     .error = error_around(photo_error(drawn, *whole), *whole, x, y),
+                     .rect = crop_around({x, y, x + 1, y + 1}, kCropPixels, view)};
     one.crops = crops_of(drawn, *whole, one.rect);
     const auto place = std::upper_bound(
         found_.photos.begin(), found_.photos.end(), one,

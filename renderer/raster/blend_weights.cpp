@@ -44,11 +44,7 @@ std::vector<Camera> cameras_to_weigh(std::span<const Camera> cameras) {
 }
 
 RenderOptions plain_options(const GaussianModel& model) {
-    RenderOptions out;
-    out.antialiased = model.antialiased;
-    out.near_plane = near_plane_of(model);
-    out.depth = false;
-    return out;
+    return {.antialiased = model.antialiased, .near_plane = near_plane_of(model), .depth = false};
 }
 
 Result<std::vector<double>> blend_weights(Rasterizer& rasterizer, const GaussianModel& model,

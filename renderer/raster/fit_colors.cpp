@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/parallel.h"
+#include "base/try.h"
 #include "renderer/raster/blend_weights.h"
 
 namespace gs {
@@ -52,8 +53,7 @@ Result<void> fit_colors(Rasterizer& rasterizer, const GaussianModel& target, Gau
     const RenderOptions options = plain_options(model);
     RenderOptions wanted = plain_options(target);
     wanted.gradients = false;
-    auto weights = blend_weights(rasterizer, model, cameras, options, progress);
-    if (!weights) return tl::unexpected(std::move(weights).error());
+    GS_TRY(auto weights, blend_weights(rasterizer, model, cameras, options, progress));
     const auto goal = rasterizer.source_of(target);
     const auto goal_state = rasterizer.make_state(), state = rasterizer.make_state();
     RenderResult goal_picture, picture;
@@ -77,7 +77,7 @@ Result<void> fit_colors(Rasterizer& rasterizer, const GaussianModel& target, Gau
             rasterizer.backward(*source, cameras[i], options, *state, picture, residual, sink);
         }
         parallel_for(model.count, 1024, [&](std::size_t row) {
-            const auto weight = static_cast<float>((*weights)[row]);
+            const auto weight = static_cast<float>(weights[row]);
             if (!(weight > 0)) return;
             for (int plane = kSh0; plane < model.planes(); ++plane)
                 model.at(plane, row) -=

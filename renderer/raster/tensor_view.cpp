@@ -18,8 +18,7 @@ Pose pose_of(const float* m) {
 }  // namespace
 
 View bare_view(const CameraInput& in, std::size_t view) {
-    Camera camera;
-    camera.model = in.model;
+    Camera camera{.model = in.model};
     camera.width = in.width, camera.height = in.height;
     if (in.distortion != nullptr) std::copy_n(in.distortion + 12 * view, 12, &camera.distortion[0]);
     View out{{}, {}, math::make_point_lens(camera), math::make_rolling(camera)};

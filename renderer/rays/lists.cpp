@@ -76,8 +76,7 @@ class Placer {
     /// True where it is plain that no ray comes near: it lies above or below all of them, or
     /// between bins, where those leave out half of the turn or more.
     bool beyond(std::size_t i) const {
-        RayGaussian g;
-        g.mean = model_.mean(i);
+        RayGaussian g{.mean = model_.mean(i)};
         const Vec3f p = seen_from(place_, g);
         const float r = std::sqrt(p.x * p.x + p.y * p.y),
                     largest = std::max({model_.at(kLogScales, i), model_.at(kLogScales + 1, i),

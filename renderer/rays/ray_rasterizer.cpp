@@ -59,8 +59,7 @@ class Preparation {
         GaussianModel& model = out_.geometry;
         alignas(64) float scratch[48 * kBlock];
         const std::size_t first = block * kBlock, lanes = std::min(kBlock, model.count - first);
-        cpu::ProjectedBlock shaded;
-        shaded.mask = (1u << lanes) - 1;
+        cpu::ProjectedBlock shaded{.mask = (1u << lanes) - 1};
         cpu::hide_block(params_, block, shaded);
         cpu::shade_block(params_, {model.plane(0) + first, model.capacity},
                          source_.sh(block, scratch), block, shaded);

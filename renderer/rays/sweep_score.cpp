@@ -41,11 +41,9 @@ DrawnSweep draw_sweep(const GaussianModel& model, const LidarSweep& sweep,
     if (!tiles)
         tiles = std::make_shared<const RayTiles>(world_rays(sweep, world_from_sensor),
                                                  inverse_of(middle));
-    DrawnSweep out;
-    out.image = trace_rays(model, {}, *tiles, {middle.translation, {}}, rules);
-    out.tiles = std::move(tiles);
-    out.milliseconds = 1000 * seconds_since(begin);
-    return out;
+    return {.image = trace_rays(model, {}, *tiles, {middle.translation, {}}, rules),
+            .tiles = std::move(tiles),
+            .milliseconds = 1000 * seconds_since(begin)};
 }
 
 std::vector<float> range_differences(const LidarSweep& sweep, const RayImage& drawn, bool all) {
@@ -60,8 +58,7 @@ std::vector<float> range_differences(const LidarSweep& sweep, const RayImage& dr
 }
 
 SweepScore score_sweep(const LidarSweep& sweep, const RayImage& drawn, bool all) {
-    SweepScore out;
-    out.name = sweep.name;
+    SweepScore out{.name = sweep.name};
     std::vector<Vec3f> measured, met;
     for (std::size_t i = 0; i < sweep.beams.size(); ++i) {
         const LidarBeam& beam = sweep.beams[i];
@@ -84,8 +81,7 @@ SweepScore score_sweep(const LidarSweep& sweep, const RayImage& drawn, bool all)
 }
 
 SweepScore score_sweeps(const std::vector<SweepScore>& sweeps, std::vector<float> differences) {
-    SweepScore out;
-    out.name = "all";
+    SweepScore out{.name = "all"};
     double chamfer = 0, within = 0;
     std::size_t with_points = 0;
     for (const SweepScore& s : sweeps) {

@@ -22,7 +22,7 @@ Vec2<float> facing(double azimuth) {
 /// Rays in order of a number, those with the same one in their own order.
 template <class Number>
 void sort_by(std::span<AimedRay> rays, Number&& number) {
-    std::sort(rays.begin(), rays.end(), [&](const AimedRay& a, const AimedRay& b) {
+    std::ranges::sort(rays, [&](const AimedRay& a, const AimedRay& b) {
         return number(a) != number(b) ? number(a) < number(b) : a.ray < b.ray;
     });
 }
@@ -30,9 +30,8 @@ void sort_by(std::span<AimedRay> rays, Number&& number) {
 /// By azimuth: in parts of equal angle, each sorted on its own.
 std::vector<AimedRay> in_turn(const std::vector<AimedRay>& rays) {
     constexpr std::size_t kWedges = 256;
-    const auto [first, last] = std::minmax_element(
-        rays.begin(), rays.end(),
-        [](const AimedRay& a, const AimedRay& b) { return a.azimuth < b.azimuth; });
+    const auto [first, last] = std::ranges::minmax_element(
+        rays, [](const AimedRay& a, const AimedRay& b) { return a.azimuth < b.azimuth; });
     const double low = first->azimuth, wedges_a_radian = kWedges / (last->azimuth - low + 1e-9);
     const auto wedge_of = [&](const AimedRay& a) {
         return std::min(kWedges - 1, static_cast<std::size_t>((a.azimuth - low) * wedges_a_radian));
@@ -96,9 +95,8 @@ std::size_t rays_per_bin(std::span<const AimedRay> rays) {
 
 /// Neighbours in both angles share a vector: along a curve that fills the tile. `to`: [ray].
 void order_within(std::span<const AimedRay> tile, std::uint32_t* to) {
-    const auto [left, right] = std::minmax_element(
-        tile.begin(), tile.end(),
-        [](const AimedRay& a, const AimedRay& b) { return a.azimuth < b.azimuth; });
+    const auto [left, right] = std::ranges::minmax_element(
+        tile, [](const AimedRay& a, const AimedRay& b) { return a.azimuth < b.azimuth; });
     const double azimuth = left->azimuth, elevation = tile.front().elevation,
                  across = 15 / std::max(right->azimuth - azimuth, 1e-9),
                  up = 15 / std::max(tile.back().elevation - elevation, 1e-9);
@@ -166,12 +164,10 @@ std::vector<AimedRay> RayTiles::aim(std::span<const CameraRay> rays) {
 }
 
 void RayTiles::make_room(std::size_t count) {
-    RayBin bin;
-    bin.first_tile = static_cast<std::uint32_t>(tiles_.size());
-    bin.tiles = static_cast<std::uint32_t>((count + kRaysPerTile - 1) / kRaysPerTile);
+    RayBin bin{.first_tile = static_cast<std::uint32_t>(tiles_.size()),
+               .tiles = static_cast<std::uint32_t>((count + kRaysPerTile - 1) / kRaysPerTile)};
     for (std::size_t t = 0; t < bin.tiles; ++t) {
-        RayTile tile;
-        tile.first = static_cast<std::uint32_t>(ray_of_.size());
+        RayTile tile{.first = static_cast<std::uint32_t>(ray_of_.size())};
         tile.count =
             static_cast<std::uint32_t>((t + 1) * count / bin.tiles - t * count / bin.tiles);
         const std::size_t vectors = (tile.count + kSlotLanes - 1) / kSlotLanes;

@@ -13,9 +13,8 @@ std::vector<std::size_t> front_to_back(const std::vector<Projected>& projected) 
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < projected.size(); ++i)
         if (projected[i].visible) order.push_back(i);
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return in_front(projected[a], projected[b]);
-    });
+    std::ranges::stable_sort(
+        order, [&](std::size_t a, std::size_t b) { return in_front(projected[a], projected[b]); });
     return order;
 }
 

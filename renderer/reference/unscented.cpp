@@ -51,8 +51,7 @@ void weigh(SigmaPlace& place, double width) {
 
 SigmaPlace sigma_place(const math::LensCamera<Jet>& camera, Vec3d mean, Vec3d scale,
                        const Mat3d& rotation, const SigmaConstants& constants) {
-    SigmaPlace out;
-    out.middle = place_through(camera, mean);
+    SigmaPlace out{.middle = place_through(camera, mean)};
     const double alpha2 = constants.alpha * constants.alpha;
     const double lambda = alpha2 * (3 + constants.kappa) - 3, spread = std::sqrt(3 + lambda);
     const double first = lambda / (3 + lambda), rest = 0.5 / (3 + lambda);

@@ -86,10 +86,10 @@ class Cutter {
                                              std::size_t rank) {
         std::vector<float> values;
         for (const Vec3f& p : points) values.push_back(p.*axis);
-        std::sort(values.begin(), values.end());
+        std::ranges::sort(values);
         const auto at = values[rank] > values.front()
                             ? values.begin() + static_cast<std::ptrdiff_t>(rank)
-                            : std::upper_bound(values.begin(), values.end(), values.front());
+                            : std::ranges::upper_bound(values, values.front());
         return at == values.end() ? std::nullopt : std::optional(*at);
     }
     Axis longer(std::span<const Vec3f> points) const {
@@ -179,8 +179,8 @@ Result<std::vector<CaptureBlock>> cut_into_blocks(const Capture& capture, std::s
         CaptureBlock& block = out[b];
         for (std::size_t v = 0; v < sees.size(); ++v)
             if (sees[v][b]) block.views.push_back(v);
-        if (std::none_of(block.views.begin(), block.views.end(),
-                         [&](std::size_t v) { return !capture.views[v].test; }))
+        if (std::ranges::none_of(block.views,
+                                 [&](std::size_t v) { return !capture.views[v].test; }))
             return too_many(capture,
                             fmt::format("block {} of {} has no photo to train on", b + 1, count));
     }
@@ -199,9 +199,8 @@ BlockRegion widened(const CaptureBlock& block, float times) {
 }
 
 void keep_points_of_block(const BlockPoints& block, std::vector<SparsePoint>& points) {
-    const auto inside = static_cast<std::size_t>(
-        std::count_if(points.begin(), points.end(),
-                      [&](const SparsePoint& p) { return block.wide.holds(p.position); }));
+    const auto inside = static_cast<std::size_t>(std::ranges::count_if(
+        points, [&](const SparsePoint& p) { return block.wide.holds(p.position); }));
     if (inside == 0) return;
     const std::size_t outside = points.size() - inside,
                       wanted = std::max(inside, std::max(block.most, inside) - inside),
@@ -272,11 +271,11 @@ GaussianModel without_faintest(GaussianModel model, const BlockRegion& own, std:
     for (std::uint32_t row = 0; row < model.count; ++row)
         (own.holds(model.mean(row)) ? rows : outside).push_back(row);
     const float* opacity = model.plane(kOpacityLogits);
-    std::stable_sort(outside.begin(), outside.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return opacity[a] > opacity[b]; });
+    std::ranges::stable_sort(
+        outside, [&](std::uint32_t a, std::uint32_t b) { return opacity[a] > opacity[b]; });
     outside.resize(most - std::min(most, rows.size()));  // of more than that
     rows.insert(rows.end(), outside.begin(), outside.end());
-    std::sort(rows.begin(), rows.end());
+    std::ranges::sort(rows);
     return gathered(model, rows);
 }
 

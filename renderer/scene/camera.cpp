@@ -141,9 +141,7 @@ Camera look_at(Vec3d eye, Vec3d target, Vec3d up, int width, int height, double 
     if (dot(x, x) < 1e-12) x = cross(z, std::abs(z.x) < 0.9 ? Vec3d{1, 0, 0} : Vec3d{0, 1, 0});
     x = normalized(x);
     const Vec3d y = cross(z, x);
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
+    Camera camera{.width = width, .height = height};
     camera.fx = camera.fy = 0.5 * height / std::tan(0.5 * fov_y_radians);
     camera.cx = 0.5 * width;
     camera.cy = 0.5 * height;

@@ -126,9 +126,7 @@ bool valid(const CameraPath& path) {
 }
 
 Camera camera_of(const PathPose& pose, int width, int height) {
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
+    Camera camera{.width = width, .height = height};
     camera.fx = camera.fy = 0.5 * height / std::tan(0.5 * pose.fov_y);
     camera.cx = 0.5 * width;
     camera.cy = 0.5 * height;
@@ -360,8 +358,7 @@ PathPose preset_pose(PathPreset preset, const PathPlace& place, double share) {
 }
 
 CameraPath preset_path(PathPreset preset, const PathPlace& place, double seconds) {
-    CameraPath path;
-    path.closed = preset == PathPreset::orbit;
+    CameraPath path{.closed = preset == PathPreset::orbit};
     // Enough for the curve to be a circle to a thousandth of its radius.
     const int segments = preset == PathPreset::orbit ? 16 : preset == PathPreset::spiral ? 24 : 2;
     path.closing = seconds / segments;

@@ -30,9 +30,7 @@ Camera through(const ViewerLens& lens, Camera camera) {
 std::optional<ViewerLens> viewer_lens_named(std::string_view text) {
     const std::string name(text.substr(0, text.find(':')));
     const auto model = camera_model_named(name);
-    if (!model ||
-        std::find(kViewerLenses.begin(), kViewerLenses.end(), *model) == kViewerLenses.end())
-        return {};
+    if (!model || std::ranges::find(kViewerLenses, *model) == kViewerLenses.end()) return {};
     ViewerLens out{*model};
     if (name.size() == text.size()) return out;
     const std::string number(text.substr(name.size() + 1));

@@ -2,6 +2,7 @@
 // change the whole run waits for the steps under way first.
 #include "trainer/cuda/cuda_training.h"
 
+#include "base/try.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "renderer/raster/cuda/device_model.h"
 #include "trainer/cuda/adam_kernels.h"
@@ -173,10 +174,9 @@ std::vector<MemoryUse> CudaTraining::memory() const {
 Result<std::unique_ptr<TrainingBackend>> make_cuda_training(int index) {
     const Result<CudaDeviceInfo> device = cuda_device_info(index);
     if (!device) return tl::make_unexpected(device.error());
-    auto rasterizer = make_cuda_rasterizer(index);
-    if (!rasterizer) return tl::make_unexpected(rasterizer.error());
+    GS_TRY(auto rasterizer, make_cuda_rasterizer(index));
     return std::unique_ptr<TrainingBackend>(
-        std::make_unique<cuda::CudaTraining>(*device, std::move(*rasterizer)));
+        std::make_unique<cuda::CudaTraining>(*device, std::move(rasterizer)));
 }
 
 }  // namespace gs

@@ -239,12 +239,10 @@ void Round::take(const RoundRows& rows) {
 }
 
 DensityReport report_of(const DensityCounts& counts) {
-    DensityReport report;
-    report.cloned = counts.cloned;
-    report.split = counts.split;
-    report.pruned = counts.pruned;
-    report.wanted = counts.wanted;
-    return report;
+    return {.cloned = counts.cloned,
+            .split = counts.split,
+            .pruned = counts.pruned,
+            .wanted = counts.wanted};
 }
 std::size_t rows_after(std::size_t count, const DensityCounts& c) {
     return count - c.pruned + c.cloned + c.split;

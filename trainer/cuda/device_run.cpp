@@ -102,20 +102,15 @@ RowIdentity DeviceRun::identity() const {
 ModelView DeviceRun::view(bool bounded) const {
     // Kernels write through views; a const run hands them out for reading.
     DeviceRun& self = const_cast<DeviceRun&>(*this);
-    ModelView view;
-    view.values = self.rows_.model.values.data();
-    view.stride = capacity_;
-    view.count = static_cast<std::uint32_t>(count_);
-    view.sh_degree = sh_degree_;
-    view.bounds = bounded ? self.bounds_.data() : nullptr;
-    view.lazy = {self.rows_.adam.moments.data(),
-                 self.rows_.adam.last_step.data(),
-                 tables_.pending.data(),
-                 tables_.decay.data(),
-                 tables_.clock.data(),
-                 plane_count(sh_degree_),
-                 rows_.filter.size() > 0 ? rows_.filter.data() : nullptr};
-    return view;
+    return {
+        .values = self.rows_.model.values.data(),
+        .stride = capacity_,
+        .count = static_cast<std::uint32_t>(count_),
+        .sh_degree = sh_degree_,
+        .bounds = bounded ? self.bounds_.data() : nullptr,
+        .lazy = {self.rows_.adam.moments.data(), self.rows_.adam.last_step.data(),
+                 tables_.pending.data(), tables_.decay.data(), tables_.clock.data(),
+                 plane_count(sh_degree_), rows_.filter.size() > 0 ? rows_.filter.data() : nullptr}};
 }
 
 bool DeviceRun::grow(std::size_t capacity, std::string& why) {

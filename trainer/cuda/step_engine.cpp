@@ -234,8 +234,7 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     const ModelView model = run_.view(true);
     if (!bounds_valid_) launch_bounds(stream_, model, inputs, Blocks::all);
     bounds_valid_ = true;
-    PictureView picture;
-    picture.color = picture_.data();
+    PictureView picture{.color = picture_.data()};
     pipeline_.project(model);
     pipeline_.list_tiles();
     pipeline_.blend(picture);
@@ -291,13 +290,12 @@ void StepEngine::enqueue_look(const StepShape& shape, bool backward) {
 }
 
 StepOutcome StepEngine::Flight::outcome(const Reading& reading) const {
-    StepOutcome out;
-    out.step = plan.step + 1;
-    out.part = plan.part;
-    out.view_index = plan.view_index;
-    out.divisor = plan.divisor;
-    out.terms = {reading.result.loss, reading.result.l1, reading.result.mse, reading.result.ssim,
-                 static_cast<std::uint64_t>(samples / 3.0)};
+    StepOutcome out{.step = plan.step + 1,
+                    .part = plan.part,
+                    .view_index = plan.view_index,
+                    .divisor = plan.divisor,
+                    .terms = {reading.result.loss, reading.result.l1, reading.result.mse,
+                              reading.result.ssim, static_cast<std::uint64_t>(samples / 3.0)}};
     out.counters.gaussians = gaussians;
     out.counters.candidates = std::min<std::uint64_t>(reading.counts.candidates, gaussians);
     out.counters.visible = reading.counts.visible;

@@ -12,8 +12,7 @@ LidarTerms lidar_loss(const RayImage& image, std::span<const float> ranges, doub
     const std::size_t n = ranges.size();
     CHECK(image.alpha.size() == n, "{} beams, {} ranges", image.alpha.size(), n);
     v = {};
-    LidarTerms out;
-    out.beams = n;
+    LidarTerms out{.beams = n};
     if (n == 0) return out;
     const double each = weight / static_cast<double>(n);
     v.measured.assign(ranges.begin(), ranges.end());

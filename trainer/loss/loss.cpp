@@ -266,9 +266,8 @@ LossTerms run(const ImageF& picture, const loss::LossTask& common, const Image8&
     CHECK(picture.channels == 3);
     CHECK(mask.empty() ||
           (mask.width == picture.width && mask.height == picture.height && mask.channels == 1));
-    LossTerms terms;
-    terms.pixels = picture.pixels() -
-                   static_cast<std::uint64_t>(std::count(mask.bytes.begin(), mask.bytes.end(), 0));
+    LossTerms terms{.pixels = picture.pixels() - static_cast<std::uint64_t>(std::count(
+                                                     mask.bytes.begin(), mask.bytes.end(), 0))};
     if (gradient != nullptr) gradient->resize(picture.width, picture.height, 3);
     const double samples = std::max(1.0, 3.0 * static_cast<double>(terms.pixels));
     const auto split = [](int length, int most) { return (length + most - 1) / most; };

@@ -1,7 +1,6 @@
 #include "trainer/poses/pose_information.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <vector>

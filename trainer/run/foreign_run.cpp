@@ -140,9 +140,8 @@ CaptureOptions loading_of_gsplat(const Settings& settings) {
 std::vector<ForeignStep> foreign_steps(const fs::path& folder) {
     for (const Layout& layout : kLayouts)
         if (auto steps = steps_of(folder, layout); !steps.empty()) return steps;
-    std::error_code ignored;
     const fs::path exported = folder / "splat.ply";  // nerfstudio
-    if (fs::is_regular_file(exported, ignored)) return {{0, exported}};
+    if (file_exists(exported)) return {{0, exported}};
     return {};
 }
 
@@ -154,10 +153,9 @@ std::optional<RunDescription> foreign_description(const fs::path& folder) {
         inria.empty() ? value_of(gsplat, "data_dir") : value_of(inria, "source_path");
     std::error_code ignored;
     if (named.empty() || !fs::exists(named, ignored)) return std::nullopt;
-    RunDescription out;
-    out.capture = fs::absolute(named, ignored).string();
-    out.loading = inria.empty() ? loading_of_gsplat(gsplat) : loading_of_inria(inria);
-    return out;
+    return RunDescription{
+        .capture = fs::absolute(named, ignored).string(),
+        .loading = inria.empty() ? loading_of_gsplat(gsplat) : loading_of_inria(inria)};
 }
 
 }  // namespace gs

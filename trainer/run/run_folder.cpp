@@ -37,11 +37,6 @@ constexpr std::uint64_t kLargestDescription = 256 << 20;
 constexpr auto kDying = std::chrono::seconds(2);
 constexpr auto kLook = std::chrono::milliseconds(20);
 
-bool is_file(const fs::path& path) {
-    std::error_code ignored;
-    return fs::is_regular_file(path, ignored);
-}
-
 bool same_file(const fs::path& a, const fs::path& b) {
     std::error_code ignored;
     return !a.empty() && fs::equivalent(a, b, ignored);
@@ -142,11 +137,10 @@ const char* text_of(ListedSplit value) {
 }
 
 CaptureOptions loading_of(const nlohmann::json& json) {
-    CaptureOptions out;
-    out.downscale = std::clamp(integer_of(member(json, "downscale"), 1), 0, 64);
-    out.max_side = std::max(0, integer_of(member(json, "max_side"), 0));
-    out.model = text_of(member(json, "model"));
-    out.listed_split = listed_split_of(text_of(member(json, "listed_split")));
+    CaptureOptions out{.downscale = std::clamp(integer_of(member(json, "downscale"), 1), 0, 64),
+                       .max_side = std::max(0, integer_of(member(json, "max_side"), 0)),
+                       .model = text_of(member(json, "model")),
+                       .listed_split = listed_split_of(text_of(member(json, "listed_split")))};
     out.test_every = std::max(0, integer_of(member(json, "test_every"), out.test_every));
     out.masks = text_of(member(json, "masks"));
     out.random_points = whole_number(member(json, "random_points"), 10'000'000).value_or(0);
@@ -247,15 +241,14 @@ RunPhotos photos_of_run(const fs::path& folder, const fs::path& checkpoint,
 
 Result<RunDescription> read_run_description(const fs::path& folder, std::uint64_t last_step) {
     const fs::path path = folder / "run.json";
-    if (!is_file(path))
+    if (!file_exists(path))
         if (auto foreign = foreign_description(folder)) return std::move(*foreign);
     GS_TRY(const std::string text, read_text_file(path, kLargestDescription));
     GS_TRY(const nlohmann::json json,
            parse_json_object(std::as_bytes(std::span(text)), path.string()));
     if (text_of(member(json, "format")) != "gausscope run 1")
         return fail(ErrorKind::unsupported, path.string(), "is not a run of this version");
-    RunDescription out;
-    out.capture = text_of(member(json, "capture"));
+    RunDescription out{.capture = text_of(member(json, "capture"))};
     const nlohmann::json& loading = member(json, "loading");
     out.loading = loading_of(loading);
     if (member(loading, "model").is_null()) out.loading.model = kFirstModel;
@@ -288,9 +281,8 @@ fs::path kept_splats(const fs::path& folder, std::uint64_t step) {
 }
 
 fs::path free_reverted(const fs::path& folder, std::uint64_t step, const char* ending) {
-    std::error_code ignored;
     fs::path out = folder / fmt::format("reverted-{}{}", step, ending);
-    for (int n = 2; fs::exists(out, ignored); ++n)
+    for (int n = 2; path_exists(out); ++n)
         out = folder / fmt::format("reverted-{}-{}{}", step, n, ending);
     return out;
 }
@@ -304,10 +296,9 @@ std::vector<std::uint64_t> kept_steps(const fs::path& folder) {
 }
 
 std::optional<RunContents> run_in(const fs::path& path) {
-    RunContents out;
-    out.folder = path;
-    if (is_file(path / "checkpoint.gsc")) out.checkpoint = path / "checkpoint.gsc";
-    if (is_file(path / "point_cloud.ply")) out.splats = path / "point_cloud.ply";
+    RunContents out{.folder = path};
+    if (file_exists(path / "checkpoint.gsc")) out.checkpoint = path / "checkpoint.gsc";
+    if (file_exists(path / "point_cloud.ply")) out.splats = path / "point_cloud.ply";
     if (out.checkpoint.empty() && out.splats.empty()) {
         const std::vector<ForeignStep> steps = foreign_steps(path);
         if (steps.empty()) return std::nullopt;
@@ -361,14 +352,14 @@ bool RunFolder::held() const {
 }
 
 bool RunFolder::moved() const {
-    return !held() && (is_file(folder_ / kLockFile) || run_in(folder_));
+    return !held() && (file_exists(folder_ / kLockFile) || run_in(folder_));
 }
 
 void RunFolder::clear() {
     std::error_code ignored;
     if (!std::exchange(replaces_, false)) return;
     std::vector<fs::path> own;
-    if (is_file(folder_ / "run.json"))  // else they are another trainer's
+    if (file_exists(folder_ / "run.json"))  // else they are another trainer's
         for (const ForeignStep& step : foreign_steps(folder_)) {
             if (step.splats != kept_splats(folder_, step.step)) continue;
             for (const char* name : {"cfg_args", "cameras.json", "input.ply"})  // --layout inria
@@ -459,9 +450,8 @@ static std::string new_folder_stem(const fs::path& parent, const std::string& na
 
 fs::path RunFolder::next_new(const fs::path& parent, const std::string& name) {
     const std::string stem = new_folder_stem(parent, name);
-    std::error_code error;
     int n = 1;
-    while (n < 100'000 && fs::exists(stem + std::to_string(n), error)) ++n;
+    while (n < 100'000 && path_exists(stem + std::to_string(n))) ++n;
     return stem + std::to_string(n);
 }
 

@@ -49,8 +49,7 @@ WriteFile checkpoint_of(const RunContext& run) {
 WriteFile splats_of(const RunContext& run) {
     return [&run](const fs::path& path) -> Result<void> {
         const Span span(Stage::export_splats);
-        SplatWriteOptions how;
-        how.trained = trained_through(*run.trainer);
+        const SplatWriteOptions how{.trained = trained_through(*run.trainer)};
         GS_TRY_VOID(write_splats(path, run.trainer->model(), how));
         return {};
     };

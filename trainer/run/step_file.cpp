@@ -203,8 +203,7 @@ struct StepCounts {
 std::optional<AppliedLook> read_look(ManifestReader& r, const nlohmann::json& json) {
     if (!json.is_object() || !json.contains("look") || json["look"].is_null()) return std::nullopt;
     const nlohmann::json& from = r.at("look");
-    AppliedLook out;
-    out.simple = r.flag(from, "simple");
+    AppliedLook out{.simple = r.flag(from, "simple")};
     const auto parts = r.numbers<math::kLookParts>(from, "parts");
     for (std::size_t i = 0; i < parts.size(); ++i) out.look.at[i] = static_cast<float>(parts[i]);
     return out;

@@ -10,6 +10,7 @@
 
 #include "base/buffer.h"
 #include "base/expected.h"
+#include "base/try.h"
 #include "renderer/io/files/file_set.h"
 #include "renderer/io/files/zip_writer.h"
 
@@ -33,14 +34,13 @@ template <class T>
 Result<void> read_words(const FileSet& from, const char* name, std::size_t count, Buffer<T>& out,
                         Words like = {}) {
     static_assert(sizeof(T) == 4);
-    auto bytes = from.read(name, std::uint64_t{count} * 4);
-    if (!bytes) return tl::unexpected(bytes.error());
-    if (bytes->size() != count * 4)
+    GS_TRY(auto bytes, from.read(name, std::uint64_t{count} * 4));
+    if (bytes.size() != count * 4)
         return fail(ErrorKind::malformed, from.describe(name),
-                    fmt::format("has {} bytes where {} belong", bytes->size(), count * 4),
+                    fmt::format("has {} bytes where {} belong", bytes.size(), count * 4),
                     "the file is damaged");
     out.resize_discard(count);
-    unpack_words(*bytes, {reinterpret_cast<std::uint32_t*>(out.data()), count}, like);
+    unpack_words(bytes, {reinterpret_cast<std::uint32_t*>(out.data()), count}, like);
     return {};
 }
 

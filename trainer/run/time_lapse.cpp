@@ -121,10 +121,8 @@ void remove_pictures(const fs::path& folder) {
 
 /// For pictures of steps after this one, that nothing has yet.
 fs::path free_left(const fs::path& folder, std::uint64_t step) {
-    std::error_code ignored;
     fs::path out = folder / fmt::format("left-{}", step);
-    for (int n = 2; fs::exists(out, ignored); ++n)
-        out = folder / fmt::format("left-{}-{}", step, n);
+    for (int n = 2; path_exists(out); ++n) out = folder / fmt::format("left-{}-{}", step, n);
     return out;
 }
 

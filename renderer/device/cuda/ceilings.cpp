@@ -21,9 +21,7 @@ class CeilingRun {
 
     Ceilings run() {
         const auto begin = now();
-        Ceilings out;
-        out.machine = device_.name;
-        out.cuda = true;
+        Ceilings out{.machine = device_.name, .cuda = true};
         out_.resize_discard(1, stream_);
         copy(out);
         arithmetic(out);

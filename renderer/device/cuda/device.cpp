@@ -75,17 +75,17 @@ std::string uuid_text(const cudaUUID_t& uuid) {
 }
 
 CudaDeviceInfo describe(int index, const cudaDeviceProp& device) {
-    CudaDeviceInfo info;
-    info.index = index;
-    info.name = device.name;
-    info.compute_major = device.major;
-    info.compute_minor = device.minor;
-    info.multiprocessors = device.multiProcessorCount;
-    info.clock_khz = attribute(cudaDevAttrClockRate, index);
-    info.memory_clock_khz = attribute(cudaDevAttrMemoryClockRate, index);
-    info.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
-    info.total_bytes = device.totalGlobalMem;
-    info.l2_bytes = static_cast<std::uint64_t>(attribute(cudaDevAttrL2CacheSize, index));
+    CudaDeviceInfo info{
+        .index = index,
+        .name = device.name,
+        .compute_major = device.major,
+        .compute_minor = device.minor,
+        .multiprocessors = device.multiProcessorCount,
+        .clock_khz = attribute(cudaDevAttrClockRate, index),
+        .memory_clock_khz = attribute(cudaDevAttrMemoryClockRate, index),
+        .memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index),
+        .total_bytes = device.totalGlobalMem,
+        .l2_bytes = static_cast<std::uint64_t>(attribute(cudaDevAttrL2CacheSize, index))};
     info.shared_bytes_per_block =
         static_cast<std::uint64_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, index));
     info.uuid = uuid_text(device.uuid);

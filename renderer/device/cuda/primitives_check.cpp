@@ -94,12 +94,12 @@ Result<PrimitivesCheck> check_cuda_primitives(std::size_t items, std::uint64_t s
     cuda::use_device(index);
     const cuda::Stream stream("selftest");
     cuda::Primitives primitives;
-    PrimitivesCheck out;
-    out.items = items;
-    out.wrong_sorted = cuda::wrong_after_sort<std::uint32_t>(primitives, items, seed, 32, stream) +
-                       cuda::wrong_after_sort<std::uint16_t>(primitives, items, seed, 14, stream) +
-                       cuda::wrong_after_sort<std::uint64_t>(primitives, items, seed, 46, stream);
-    out.wrong_scanned = cuda::wrong_after_scan(primitives, items, seed, stream);
+    PrimitivesCheck out{
+        .items = items,
+        .wrong_sorted = cuda::wrong_after_sort<std::uint32_t>(primitives, items, seed, 32, stream) +
+                        cuda::wrong_after_sort<std::uint16_t>(primitives, items, seed, 14, stream) +
+                        cuda::wrong_after_sort<std::uint64_t>(primitives, items, seed, 46, stream),
+        .wrong_scanned = cuda::wrong_after_scan(primitives, items, seed, stream)};
     cuda::check_sum(primitives, seed, stream, out);
     return out;
 }

@@ -22,9 +22,8 @@ namespace {
 
 /// As COLMAP has it; none: it has no such lens.
 std::optional<ColmapCamera> colmap_camera(const Camera& c) {
-    ColmapCamera out;
-    out.width = static_cast<std::uint64_t>(c.width);
-    out.height = static_cast<std::uint64_t>(c.height);
+    ColmapCamera out{.width = static_cast<std::uint64_t>(c.width),
+                     .height = static_cast<std::uint64_t>(c.height)};
     std::size_t numbers = 0;
     switch (c.model) {
         case CameraModel::pinhole:

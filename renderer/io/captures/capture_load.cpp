@@ -9,6 +9,7 @@
 #include <system_error>
 #include <thread>
 
+#include "base/file.h"
 #include "base/format.h"
 #include "base/parallel.h"
 #include "base/record/scope.h"
@@ -256,10 +257,9 @@ void ensure_points(const CaptureSource& source, const CaptureOptions& options, C
 }
 
 Result<MaskFolder> find_masks(const CaptureSource& source, const CaptureOptions& options) {
-    std::error_code ignored;
     if (options.masks == kNoMasks) return MaskFolder{{}, true};
     if (!options.masks.empty()) {
-        if (!fs::is_directory(options.masks, ignored))
+        if (!folder_exists(options.masks))
             return fail(ErrorKind::not_found, options.masks, "is not a folder of masks",
                         "give the folder that holds the mask pictures");
         return MaskFolder{options.masks, true};

@@ -82,7 +82,7 @@ void find_unposed(CaptureSource& source) {
                 it->is_regular_file(ignored))
                 source.unposed.push_back(path.lexically_relative(source.photo_folder).string());
         }
-    std::sort(source.unposed.begin(), source.unposed.end());
+    std::ranges::sort(source.unposed);
 }
 
 }  // namespace
@@ -153,8 +153,7 @@ CaptureFiles find_capture(const fs::path& path) {
     if (path.empty()) return {};
     CaptureFiles out{path, colmap_folders(path), {}, read_colmap_model, true};
     if (!out.models.empty()) return out;
-    std::error_code ignored;
-    const bool folder = fs::is_directory(path, ignored);
+    const bool folder = folder_exists(path);
     for (std::size_t i = 0; i < kSearches.size(); ++i) {
         const CaptureSearch& search = kSearches[folder ? i : kSearches.size() - 1 - i];
         if (out.file = search.find(path); out.file.empty()) continue;
@@ -195,8 +194,7 @@ Result<void> prepare_frames(CaptureSource& source, const CaptureOptions& options
     find_unposed(source);
     drop_repeated(source);
     drop_missing(source, options.photos);
-    std::sort(source.frames.begin(), source.frames.end(),
-              [](const Frame& a, const Frame& b) { return a.name < b.name; });
+    std::ranges::sort(source.frames, {}, &Frame::name);
     if (source.frames.empty()) return no_view_left(source, source.skipped);
     return assign_test_views(source, options);
 }

@@ -146,8 +146,7 @@ std::vector<fs::path> photo_folders(const fs::path& root, const fs::path& model)
                            model.string().find("undistorted/sparse") == std::string::npos;
     std::vector<fs::path> out;
     const auto add = [&](const fs::path& folder) {
-        if (!folder.empty() && std::find(out.begin(), out.end(), folder) == out.end())
-            out.push_back(folder);
+        if (!folder.empty() && std::ranges::find(out, folder) == out.end()) out.push_back(folder);
     };
     const auto add_named = [&](const fs::path& folder, std::span<const char* const> names) {
         const FileFinder finder({folder.empty() ? fs::path(".") : folder});
@@ -172,12 +171,11 @@ int fit_of(const fs::path& folder, const ColmapModel& model, bool as_written) {
     constexpr std::size_t kLookedAt = 256;
     const FileFinder finder({folder});
     const std::size_t step = model.images.size() / kLookedAt + 1;
-    std::error_code ignored;
     for (std::size_t i = 0; i < model.images.size(); i += step) {
         const ColmapImage& image = model.images[i];
         const fs::path photo = as_written ? folder / image.name
                                           : finder.find(image.name, FileFinder::Kind::photo).path;
-        if (image.name.empty() || photo.empty() || !fs::is_regular_file(photo, ignored)) continue;
+        if (image.name.empty() || photo.empty() || !file_exists(photo)) continue;
         const auto camera = model.cameras.find(image.camera);
         const auto size = probe_image(photo);
         if (!size || camera == model.cameras.end()) return 1;
@@ -209,10 +207,8 @@ fs::path find_photo_folder(const fs::path& root, const fs::path& folder, const C
 
 // The file of a model: in the wanted form, else in another.
 fs::path model_file(const fs::path& folder, const std::string& stem, bool binary) {
-    std::error_code ignored;
     for (const char* extension : {binary ? ".bin" : ".txt", binary ? ".txt" : ".bin"})
-        if (const fs::path path = folder / (stem + extension); fs::exists(path, ignored))
-            return path;
+        if (const fs::path path = folder / (stem + extension); path_exists(path)) return path;
     return {};
 }
 
@@ -248,9 +244,7 @@ Result<void> read_points(const fs::path& root, const fs::path& folder, bool bina
 
 Result<std::string> read_model(const fs::path& root, const fs::path& folder, ColmapModel& model,
                                std::vector<std::string>& notes) {
-    std::error_code ignored;
-    const bool binary =
-        fs::exists(folder / "cameras.bin", ignored) && fs::exists(folder / "images.bin", ignored);
+    const bool binary = path_exists(folder / "cameras.bin") && path_exists(folder / "images.bin");
     const fs::path cameras = model_file(folder, "cameras", binary),
                    images = model_file(folder, "images", binary);
     GS_TRY_VOID(

@@ -93,8 +93,7 @@ Result<void> read_images_binary(const fs::path& path, ColmapModel& model) {
     ByteReader reader(bytes, path.string());
     GS_TRY(const auto count, read_count(reader, path.string(), kImageBytes, "images"));
     for (std::uint64_t i = 0; i < count; ++i) {
-        ColmapImage image;
-        image.number = reader.read<std::uint32_t>();
+        ColmapImage image{.number = reader.read<std::uint32_t>()};
         for (double* q :
              {&image.rotation.w, &image.rotation.x, &image.rotation.y, &image.rotation.z})
             *q = reader.read<double>();

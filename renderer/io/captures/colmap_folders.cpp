@@ -4,7 +4,6 @@
 #include <optional>
 #include <set>
 
-#include "base/text.h"
 #include "renderer/io/captures/colmap.h"
 #include "renderer/io/files/byte_reader.h"
 #include "renderer/io/files/file_finder.h"
@@ -14,10 +13,9 @@ namespace gs {
 namespace {
 
 bool has_model(const fs::path& folder) {
-    std::error_code ignored;
     const auto has = [&](const char* stem) {
-        return fs::exists(folder / (std::string(stem) + ".bin"), ignored) ||
-               fs::exists(folder / (std::string(stem) + ".txt"), ignored);
+        return path_exists(folder / (std::string(stem) + ".bin")) ||
+               path_exists(folder / (std::string(stem) + ".txt"));
     };
     return has("cameras") && has("images");
 }
@@ -71,8 +69,7 @@ class ModelSearch {
 
 // Photos in the model; none where that cannot be read.
 std::optional<std::uint64_t> photos_in(const fs::path& folder) {
-    std::error_code ignored;
-    if (!fs::exists(folder / "images.bin", ignored)) {
+    if (!path_exists(folder / "images.bin")) {
         ColmapModel model;
         if (!read_images_text(folder / "images.txt", model)) return std::nullopt;
         return model.images.size();
@@ -89,8 +86,7 @@ std::optional<std::uint64_t> photos_in(const fs::path& folder) {
 }  // namespace
 
 std::vector<ColmapFolder> colmap_folders(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::is_directory(path, ignored)) return {};
+    if (!folder_exists(path)) return {};
     ModelSearch search(path);
     search.look_below("sparse");
     search.look_at(path);

@@ -78,10 +78,9 @@ bool read_rig(auto& in, ColmapModel& model) {
     return in.good();
 }
 bool read_frame(auto& in, ColmapModel& model) {
-    ColmapFrame frame;
-    frame.number = in.template next<std::uint32_t>();
-    frame.rig = in.template next<std::uint32_t>();
-    frame.rig_from_world = next_pose(in);
+    ColmapFrame frame{.number = in.template next<std::uint32_t>(),
+                      .rig = in.template next<std::uint32_t>(),
+                      .rig_from_world = next_pose(in)};
     const auto photos = in.template next<std::uint32_t>();
     for (std::uint32_t i = 0; i < photos && in.good(); ++i) {
         const std::int32_t type = in.sensor_type();

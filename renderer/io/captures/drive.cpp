@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "base/file.h"
 #include "base/parallel.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
@@ -54,11 +55,11 @@ Camera camera_of(const KittiCamera& of, const Pose& world_from_rectified) {
 
 Result<CaptureSource> read_kitti_source(const fs::path& folder) {
     GS_TRY(const KittiDrive drive, read_kitti(folder));
-    CaptureSource out;
-    out.format = drive.format;
-    out.root = out.photo_folder = folder;
-    out.skipped = drive.skipped;
-    out.notes = drive.notes;
+    CaptureSource out{.format = drive.format,
+                      .root = folder,
+                      .photo_folder = folder,
+                      .skipped = drive.skipped,
+                      .notes = drive.notes};
     LidarLog log;
     if (drive.rectified_from_lidar) log = kitti_log(drive);
     std::map<std::string, std::uint32_t> sweeps;
@@ -81,8 +82,7 @@ Result<CaptureSource> read_kitti_source(const fs::path& folder) {
 
 Result<CaptureSource> read_nuscenes_source(const fs::path& json) {
     GS_TRY(const NuscenesSample sample, read_nuscenes(json));
-    CaptureSource out;
-    out.format = "nuScenes sample";
+    CaptureSource out{.format = "nuScenes sample"};
     out.root = out.photo_folder = json.parent_path().empty() ? fs::path(".") : json.parent_path();
     out.skipped = sample.skipped;
     for (const NuscenesSample::Photo& photo : sample.photos) {
@@ -113,11 +113,10 @@ bool color_from(const Camera& c, const Image8& photo, SparsePoint& point) {
 }  // namespace
 
 fs::path find_drive(const fs::path& path) {
-    std::error_code ignored;
     if (const fs::path folder = find_kitti(path); !folder.empty())
         for (const char* part :
              {"image_0", "image_1", "image_2", "image_3", "image_2.png", "image_2.jpg"})
-            if (fs::exists(folder / part, ignored)) return folder;
+            if (path_exists(folder / part)) return folder;
     return find_nuscenes(path);
 }
 

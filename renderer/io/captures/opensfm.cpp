@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "base/file.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
 #include "renderer/io/captures/colmap_folders.h"
@@ -258,12 +259,11 @@ Result<const SfmJson*> choose_part(const fs::path& path, const SfmJson& json,
 }  // namespace
 
 fs::path find_opensfm(const fs::path& path) {
-    std::error_code ignored;
-    if (fs::is_regular_file(path, ignored))
+    if (file_exists(path))
         return head_has(path, "\"shots\"") || head_has(path, "\"projection_type\"") ? path
                                                                                     : fs::path();
     for (const char* place : {"reconstruction.json", "opensfm/reconstruction.json"})
-        if (fs::is_regular_file(path / place, ignored)) return path / place;
+        if (file_exists(path / place)) return path / place;
     return {};
 }
 
@@ -275,8 +275,7 @@ Result<CaptureSource> read_opensfm(const fs::path& path, const std::string& want
         json = SfmJson::array();
         json.push_back(std::move(one));
     }
-    CaptureSource source;
-    source.format = "OpenSfM";
+    CaptureSource source{.format = "OpenSfM"};
     GS_TRY(const SfmJson* part, choose_part(path, json, wanted, source));
     const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
     source.photo_folder = sfm_photo_folder(folder, part->at("shots"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/file.h"
 #include "base/try.h"
 #include "renderer/io/captures/shrunk_capture.h"
 #include "renderer/io/captures/undistort.h"
@@ -102,10 +103,7 @@ Image8 composited(const Image8& photo, Vec3f background) {
 
 fs::path mask_file(const Frame& frame, const MaskFolder& masks) {
     if (masks.none()) return {};
-    std::error_code ignored;
-    const auto found = [&](const fs::path& path) {
-        return !path.empty() && fs::is_regular_file(path, ignored);
-    };
+    const auto found = [&](const fs::path& path) { return !path.empty() && file_exists(path); };
     if (!masks.chosen && found(frame.mask)) return frame.mask;
     if (!masks.folder.empty()) {
         const fs::path name(frame.name), last = name.filename();
@@ -227,8 +225,7 @@ std::string why_skipped(const Frame& frame, const Error& error) {
 
 Result<ViewPlan> plan_view(const Frame& frame, const ImageSize& photo,
                            const CaptureOptions& options) {
-    ViewPlan plan;
-    plan.orientation = orientation_for(frame, photo);
+    ViewPlan plan{.orientation = orientation_for(frame, photo)};
     const bool lies = plan.orientation >= 5;
     GS_TRY(const auto lens,
            lens_for(frame, lies ? photo.height : photo.width, lies ? photo.width : photo.height));

@@ -64,8 +64,7 @@ Result<PlyPoints> read_ply_points(const fs::path& path, std::vector<std::string>
     constexpr const char* kAxes[3] = {"x", "y", "z"};
     bool harmonics = false;
     const ColorProperties colors = color_properties(*vertex, harmonics);
-    PlyPoints out;
-    out.have_colors = colors[0] >= 0;
+    PlyPoints out{.have_colors = colors[0] >= 0};
     for (std::size_t i = 0; i < 3; ++i) {
         position[i].resize(vertex->count);
         columns.push_back({vertex->find(kAxes[i]), nullptr, position[i].data()});

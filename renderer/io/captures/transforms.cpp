@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/file.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_source.h"
 #include "renderer/io/captures/ply_points.h"
@@ -100,11 +101,10 @@ Result<void> read_frames(const Json& file, const fs::path& path, bool test, Capt
 // Names relative to the folder all photos share ("images/0001.jpg" -> "0001.jpg").
 void settle_names(CaptureSource& source) {
     std::optional<std::string> common;
-    std::error_code ignored;
     for (const Frame& frame : source.frames) {
         const std::string folder = fs::path(frame.name).parent_path().generic_string() + "/";
         // Photos that are missing may be named by another machine's folders.
-        if (folder.starts_with('/') && !fs::is_regular_file(frame.photo, ignored)) continue;
+        if (folder.starts_with('/') && !file_exists(frame.photo)) continue;
         common = !common || *common == folder ? folder : "/";
     }
     source.photo_folder = source.root;
@@ -154,10 +154,9 @@ std::vector<std::string> read_lists(const Json& file, const fs::path& path, Phot
 }  // namespace
 
 fs::path find_transforms(const fs::path& path) {
-    std::error_code ignored;
-    if (path.extension() == ".json" && fs::is_regular_file(path, ignored)) return path;
+    if (path.extension() == ".json" && file_exists(path)) return path;
     for (const char* name : {"transforms.json", "transforms_train.json"})
-        if (fs::is_regular_file(path / name, ignored)) return path / name;
+        if (file_exists(path / name)) return path / name;
     return {};
 }
 
@@ -175,9 +174,8 @@ PhotoLists lists_in_transforms(const fs::path& path) {
 Result<CaptureSource> read_transforms(const fs::path& path) {
     GS_TRY(const auto json, read_capture_json(path));
     if (!json.is_object()) return fail_at_byte(path.string(), 0, "is JSON, but not an object");
-    CaptureSource source;
-    source.format = path.filename().string();
-    source.root = path.parent_path().empty() ? fs::path(".") : path.parent_path();
+    CaptureSource source{.format = path.filename().string(),
+                         .root = path.parent_path().empty() ? fs::path(".") : path.parent_path()};
     GS_TRY_VOID(read_frames(json, path, false, source));
     if (json.contains("applied_transform"))
         source.notes.emplace_back(

@@ -102,8 +102,7 @@ void for_each_source(const Camera& photo, const Camera& pinhole, F&& f) {
 bool is_distorted(const Camera& camera) {
     if (is_pinhole(camera)) return false;
     if (math::measures_distance(camera)) return true;
-    return std::any_of(camera.distortion.begin(), camera.distortion.end(),
-                       [](double k) { return k != 0; });
+    return std::ranges::any_of(camera.distortion, [](double k) { return k != 0; });
 }
 
 const char* name_of(CameraModel model) {

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <span>
 
-#include "base/name_text.h"
 #include "base/text.h"
 
 namespace gs {
@@ -125,7 +123,7 @@ std::string portable_name(std::string_view written) {
     }
     if (written.starts_with("file://")) written.remove_prefix(7);
     std::string out(written);
-    std::replace(out.begin(), out.end(), '\\', '/');
+    std::ranges::replace(out, '\\', '/');
     // "C:/photos/a.png", in a URL "/C:/photos/a.png".
     const std::size_t letter = out.starts_with('/') ? 1 : 0;
     if (out.size() > letter + 1 && out[letter + 1] == ':' && lower_case(out[letter]) >= 'a' &&
@@ -141,11 +139,9 @@ FileFinder::Found FileFinder::find(std::string_view written, Kind kind) const {
     if (written.empty() || written.size() > kLongestName ||
         written.find('\0') != std::string_view::npos)
         return {};
-    std::error_code ignored;
     if (reach_ == Reach::anywhere || !leads_out(written))
         for (const fs::path& folder : folders_)
-            if (const fs::path path = folder / written; fs::is_regular_file(path, ignored))
-                return {path};
+            if (const fs::path path = folder / written; file_exists(path)) return {path};
     const std::lock_guard lock(mutex_);
     const std::string form = portable_name(written);
     Found out = find_form(form, kind);
@@ -175,9 +171,7 @@ fs::path FileFinder::folder(std::string_view written) const {
 FileFinder::Found FileFinder::find_form(const std::string& form, Kind kind) const {
     Parts parts = parts_of(form);
     std::size_t first = 0;
-    std::error_code ignored;
-    if (form.starts_with('/') && reach_ == Reach::anywhere && fs::is_regular_file(form, ignored))
-        return {form};
+    if (form.starts_with('/') && reach_ == Reach::anywhere && file_exists(form)) return {form};
     const bool out_of_folders = leads_out(form);
     if (out_of_folders && reach_ == Reach::inside)
         while (first < parts.size() && parts[first] == "..") ++first;
@@ -194,8 +188,7 @@ FileFinder::Found FileFinder::find_form(const std::string& form, Kind kind) cons
 
 bool FileFinder::has_folder(const std::string& name) const {
     int shrunk = 1;
-    return name != ".." &&
-           std::any_of(folders_.begin(), folders_.end(), [&](const fs::path& folder) {
+    return name != ".." && std::ranges::any_of(folders_, [&](const fs::path& folder) {
                return !child_folder(folder, name, shrunk).empty();
            });
 }
@@ -253,8 +246,7 @@ fs::path FileFinder::child_folder(const fs::path& parent, const std::string& nam
 /// The one file of this name, whatever its case; else the one of this stem that is of the kind.
 void FileFinder::pick_file(const fs::path& folder, const std::string& name, Kind kind,
                            Found& out) const {
-    std::error_code ignored;
-    if (fs::is_regular_file(folder / name, ignored)) {
+    if (file_exists(folder / name)) {
         out.path = folder / name;
         return;
     }
@@ -267,20 +259,20 @@ void FileFinder::pick_file(const fs::path& folder, const std::string& name, Kind
         if (it == index.end()) return;
         for (const std::string& one : it->second)
             if ((!of_kind || end_of(lower_case(one), ends) < ends.size()) &&
-                fs::is_regular_file(folder / one, ignored))
+                file_exists(folder / one))
                 fit.push_back(one);
     };
     take(listing.by_lower, lower, false);
     if (fit.empty()) take(listing.by_stem, without_end(lower, ends), true);
     if (fit.size() > 1 && end_of(lower, ends) == ends.size())
         // It was written without an extension: the first of them all.
-        fit = {*std::min_element(fit.begin(), fit.end(), [&](const auto& a, const auto& b) {
+        fit = {*std::ranges::min_element(fit, [&](const auto& a, const auto& b) {
             const std::size_t ea = end_of(lower_case(a), ends), eb = end_of(lower_case(b), ends);
             return ea != eb ? ea < eb : a < b;
         })};
     if (fit.size() == 1) out.path = folder / fit.front();
     if (fit.size() > 1) {
-        std::sort(fit.begin(), fit.end());
+        std::ranges::sort(fit);
         fit.resize(std::min<std::size_t>(fit.size(), 4));
         out.problem = fmt::format("several files match this name: {}", fmt::join(fit, ", "));
     }

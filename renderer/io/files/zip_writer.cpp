@@ -46,8 +46,7 @@ Result<void> ZipWriter::add(const std::string& name, const Deflated& entry) {
 Result<ZipWriter::Deflated> ZipWriter::deflated(std::span<const std::byte> bytes) {
     if (bytes.size() > 0xF0000000ull)
         return fail(ErrorKind::unsupported, "", "an entry of the archive would exceed 4 GiB");
-    Deflated out;
-    out.size = static_cast<std::uint32_t>(bytes.size());
+    Deflated out{.size = static_cast<std::uint32_t>(bytes.size())};
     out.crc = static_cast<std::uint32_t>(
         ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
     z_stream z{};

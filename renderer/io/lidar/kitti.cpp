@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "base/try.h"
 #include "renderer/io/files/text_reader.h"
@@ -100,8 +101,7 @@ std::map<std::string, fs::path> files_in(const fs::path& folder,
 
 Result<void> read_times(KittiDrive& drive, std::vector<double>& times) {
     const fs::path path = drive.folder / "times.txt";
-    std::error_code ignored;
-    if (!fs::is_regular_file(path, ignored)) {
+    if (!file_exists(path)) {
         drive.notes.push_back("no times.txt: frames are assumed 0.1 s apart");
         return {};
     }
@@ -119,11 +119,10 @@ Result<void> read_times(KittiDrive& drive, std::vector<double>& times) {
 Result<std::vector<std::optional<Pose>>> poses_of(KittiDrive& drive) {
     const fs::path folder = fs::absolute(drive.folder).lexically_normal();
     const fs::path named = folder.filename().empty() ? folder.parent_path() : folder;
-    std::error_code ignored;
     for (const fs::path& path :
          {named.parent_path().parent_path() / "poses" / (named.filename().string() + ".txt"),
           named / "poses.txt"})
-        if (fs::is_regular_file(path, ignored)) return read_kitti_poses(path, drive.notes);
+        if (file_exists(path)) return read_kitti_poses(path, drive.notes);
     return fail(
         ErrorKind::not_found, drive.folder.string(),
         fmt::format(
@@ -185,9 +184,8 @@ Result<void> list_frames(KittiDrive& drive) {
 }
 
 fs::path photo_of_frame(const fs::path& folder) {
-    std::error_code ignored;
     for (const char* name : {"image_2.png", "image_2.jpg"})
-        if (fs::is_regular_file(folder / name, ignored)) return folder / name;
+        if (file_exists(folder / name)) return folder / name;
     return {};
 }
 
@@ -224,24 +222,20 @@ fs::path find_kitti(const fs::path& path) {
 }
 
 Result<KittiDrive> read_kitti(const fs::path& folder) {
-    KittiDrive out;
-    out.folder = folder;
-    out.format = "KITTI odometry";
+    KittiDrive out{.folder = folder, .format = "KITTI odometry"};
     const fs::path calibration = folder / "calib.txt";
     GS_TRY(const Numbers numbers, read_calibration(calibration));
-    std::error_code ignored;
-    if (fs::is_regular_file(folder / "velodyne.bin", ignored)) {
+    if (file_exists(folder / "velodyne.bin")) {
         GS_TRY_VOID(single_frame(numbers, out));
         return out;
     }
     for (const auto& pair : {std::pair{2, 3}, std::pair{0, 1}}) {
         for (const int number : {pair.first, pair.second})
-            if (fs::is_directory(folder / fmt::format("image_{}", number), ignored))
+            if (folder_exists(folder / fmt::format("image_{}", number)))
                 GS_TRY_VOID(add_camera(calibration, numbers, number, out));
         if (!out.cameras.empty()) break;
     }
-    if (fs::is_directory(folder / "velodyne", ignored))
-        GS_TRY_VOID(set_lidar(calibration, numbers, out));
+    if (folder_exists(folder / "velodyne")) GS_TRY_VOID(set_lidar(calibration, numbers, out));
     GS_TRY_VOID(list_frames(out));
     if (out.frames.empty())
         return fail(ErrorKind::malformed, folder.string(), "no frame of the drive has a pose",
@@ -251,11 +245,10 @@ Result<KittiDrive> read_kitti(const fs::path& folder) {
 }
 
 LidarLog kitti_log(const KittiDrive& drive) {
-    LidarLog out;
-    out.format = drive.format;
-    out.path = drive.folder;
-    out.skipped = drive.skipped;
-    out.notes = drive.notes;
+    LidarLog out{.format = drive.format,
+                 .path = drive.folder,
+                 .skipped = drive.skipped,
+                 .notes = drive.notes};
     std::vector<TimedPose> poses;
     std::vector<fs::path> files;
     for (const KittiFrame& frame : drive.frames) {
@@ -266,8 +259,7 @@ LidarLog kitti_log(const KittiDrive& drive) {
         files.push_back(frame.sweep);
     }
     out.world_from_sensor = Trajectory(poses);
-    PointFile form;
-    form.turn = drive.format == "KITTI frame" ? 0 : kTurn;
+    PointFile form{.turn = drive.format == "KITTI frame" ? 0 : kTurn};
     out.read = [files = std::move(files), sweeps = out.sweeps,
                 form](std::size_t i) -> Result<LidarSweep> {
         GS_TRY(LidarSweep sweep, read_point_file(files[i], form));

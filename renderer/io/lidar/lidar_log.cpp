@@ -10,8 +10,7 @@ namespace gs {
 namespace {
 
 Result<LidarLog> open_any_log(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::exists(path, ignored))
+    if (!path_exists(path))
         return fail(ErrorKind::not_found, path.string(), "does not exist", "check the path");
     const auto none = [&] {
         return fail(ErrorKind::not_found, path.string(), "has no sweep of a lidar",

@@ -21,7 +21,7 @@ struct LidarLog {
         double time = 0;  ///< s
     };
     std::vector<Entry> sweeps;  ///< times ascend
-    Trajectory world_from_sensor;
+    Trajectory world_from_sensor{};
     bool posed = true;  ///< false: nobody says where the sensor was; it stands at the origin
     std::vector<std::string> skipped, notes;
     /// Sweep `i`. Errors: its file is gone, cut before its first point, or holds nothing usable.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/io/files/capture_json.h"
@@ -68,8 +69,7 @@ std::string read_camera(const SampleJson& json, const FileFinder& finder, const 
 }  // namespace
 
 fs::path find_nuscenes(const fs::path& path) {
-    std::error_code ignored;
-    const fs::path json = fs::is_directory(path, ignored) ? path / "sample.json" : path;
+    const fs::path json = folder_exists(path) ? path / "sample.json" : path;
     if (json.extension() != ".json") return {};
     const auto text = read_text_file(json, 4 << 20);
     return text && text->find("\"lidar2cam\"") != std::string::npos ? json : fs::path();
@@ -81,8 +81,7 @@ Result<NuscenesSample> read_nuscenes(const fs::path& path) {
     if (!cameras.is_object())
         return fail(ErrorKind::malformed, path.string(), "has no object \"cameras\"",
                     "a key frame of nuScenes as sample.json is expected");
-    NuscenesSample out;
-    out.json = path;
+    NuscenesSample out{.json = path};
     if (const SampleJson& time = member(json, "timestamp"); time.is_number())
         out.time = time.get<double>();
     const fs::path folder = path.parent_path().empty() ? fs::path(".") : path.parent_path();
@@ -102,10 +101,7 @@ Result<NuscenesSample> read_nuscenes(const fs::path& path) {
 }
 
 LidarLog nuscenes_log(const NuscenesSample& sample) {
-    LidarLog out;
-    out.format = "nuScenes sample";
-    out.path = sample.json;
-    out.skipped = sample.skipped;
+    LidarLog out{.format = "nuScenes sample", .path = sample.json, .skipped = sample.skipped};
     if (sample.sweep.empty()) return out;
     out.sweeps.push_back({sample.sweep.stem().string(), sample.time});
     out.notes.push_back("one sweep, one pose: all its points are treated as simultaneous");

@@ -7,6 +7,7 @@
 #include <memory>
 #include <numbers>
 
+#include "base/file.h"
 #include "base/nth.h"
 #include "base/try.h"
 #include "renderer/io/lidar/ouster.h"
@@ -85,25 +86,22 @@ void add_beams(const OusterSensor& s, const std::vector<std::byte>& bytes, std::
     for (std::size_t beam = 0; beam < s.beams; ++beam) {
         const std::size_t word = at + 12 + beam * s.profile->bytes;
         const OusterRay ray = ouster_ray(s, beam, column);
-        LidarBeam b;
-        b.origin = narrowed(ray.origin);
-        b.direction = narrowed(ray.direction);
-        b.range = static_cast<float>(
-            s.profile->range_unit * (value_at<std::uint32_t>(bytes, word) & s.profile->range_mask));
-        b.intensity = static_cast<float>(bytes[word + s.profile->reflectivity]) / 255.0f;
-        b.time = static_cast<float>(time);
-        b.row = static_cast<std::uint16_t>(beam);
-        b.column = static_cast<std::uint16_t>(column);
-        out.push_back(b);
+        out.push_back(
+            {.origin = narrowed(ray.origin),
+             .direction = narrowed(ray.direction),
+             .range =
+                 static_cast<float>(s.profile->range_unit *
+                                    (value_at<std::uint32_t>(bytes, word) & s.profile->range_mask)),
+             .intensity = static_cast<float>(bytes[word + s.profile->reflectivity]) / 255.0f,
+             .time = static_cast<float>(time),
+             .row = static_cast<std::uint16_t>(beam),
+             .column = static_cast<std::uint16_t>(column)});
     }
 }
 
 Result<LidarSweep> ouster_sweep(const OusterRecording& of, std::size_t index, std::string name) {
     const OusterSensor& s = of.sensor;
-    LidarSweep out;
-    out.name = std::move(name);
-    out.rows = s.beams;
-    out.columns = s.columns;
+    LidarSweep out{.name = std::move(name), .rows = s.beams, .columns = s.columns};
     auto [from, clocks, bad] = columns_of(of, index);
     if (clocks.empty())
         return fail(ErrorKind::malformed, out.name, "has no column that the sensor marks valid");
@@ -195,11 +193,10 @@ fs::path ouster_metadata_of(const fs::path& pcap) {
 
 // Poses in KITTI's form, one a sweep: "NAME_poses_kitti.txt" or "poses.txt".
 Result<void> find_poses(const fs::path& pcap, LidarLog& log) {
-    std::error_code ignored;
     const fs::path folder = pcap.parent_path();
     for (const fs::path& path :
          {folder / (pcap.stem().string() + "_poses_kitti.txt"), folder / "poses.txt"}) {
-        if (!fs::is_regular_file(path, ignored)) continue;
+        if (!file_exists(path)) continue;
         GS_TRY(const auto poses, read_kitti_poses(path, log.notes));
         std::vector<TimedPose> timed;
         for (std::size_t i = 0; i < std::min(poses.size(), log.sweeps.size()); ++i)
@@ -237,9 +234,7 @@ Result<LidarLog> open_ouster(const fs::path& pcap) {
     GS_TRY(recording->sensor, read_ouster_metadata(metadata));
     PcapReport report;
     GS_TRY(auto all, read_pcap(pcap, report));
-    LidarLog log;
-    log.format = "Ouster " + recording->sensor.product;
-    log.path = pcap;
+    LidarLog log{.format = "Ouster " + recording->sensor.product, .path = pcap};
     keep_packets(std::move(all), *recording, log);
     if (recording->packets.empty())
         return fail(ErrorKind::malformed, pcap.string(),

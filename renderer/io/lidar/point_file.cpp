@@ -48,8 +48,7 @@ bool add_point(const float* record, const PointFile& form, LidarSweep& sweep) {
     const Vec3d p{record[0], record[1], record[2]};
     const double range = std::sqrt(dot(p, p));
     if (!(range >= kNearestReturn && range <= kFarthestReturn)) return false;  // also NaN
-    LidarBeam beam;
-    beam.range = static_cast<float>(range);
+    LidarBeam beam{.range = static_cast<float>(range)};
     const Vec3d d = (1 / range) * p;
     beam.direction = {static_cast<float>(d.x), static_cast<float>(d.y), static_cast<float>(d.z)};
     const float intensity = record[3] / form.full_intensity;
@@ -75,10 +74,7 @@ Result<LidarSweep> read_point_file(const fs::path& path, const PointFile& form) 
     if (count == 0)
         return fail_at_byte(path.string(), bytes.size(), "is not a sweep: it has no whole point",
                             "the file is cut or empty; copy it again");
-    LidarSweep out;
-    out.name = path.filename().string();
-    out.rows = form.rows;
-    out.columns = form.columns;
+    LidarSweep out{.name = path.filename().string(), .rows = form.rows, .columns = form.columns};
     out.beams.reserve(count);
     std::size_t bad = 0;
     float record[8]{};

@@ -118,8 +118,7 @@ std::size_t drop_moving(const std::vector<NearestSeen>& views, std::vector<Sweep
 
 SweepPoints points_of(const LidarLog& log, std::size_t most, double cell,
                       const Progress& progress) {
-    SweepPoints out;
-    out.cell = cell;
+    SweepPoints out{.cell = cell};
     const std::size_t n = log.sweeps.size(), step = (n + kMostSweeps - 1) / kMostSweeps;
     std::vector<NearestSeen> views;
     std::unordered_set<std::uint64_t> taken;

@@ -60,8 +60,7 @@ Result<PathPose> pose_in(const NsJson& item, const char* name, bool columns,
     if (columns)
         for (std::size_t i = 0; i < 4; ++i)
             for (std::size_t j = 0; j < i; ++j) std::swap((*m)[4 * i + j], (*m)[4 * j + i]);
-    PathPose pose;
-    pose.position = {(*m)[3], (*m)[7], (*m)[11]};
+    PathPose pose{.position = {(*m)[3], (*m)[7], (*m)[11]}};
     for (int row = 0; row < 3; ++row) {
         const auto at = static_cast<std::size_t>(4 * row);
         pose.rotation.m[0][row] = (*m)[at];

@@ -79,8 +79,7 @@ class Walk {
 
     Result<std::vector<Placement>> run() {
         // PLY's y and x point the other way.
-        Affine turn;
-        turn.linear = {{{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}}};
+        Affine turn{.linear = {{{-1, 0, 0}, {0, -1, 0}, {0, 0, 1}}}};
         seen_.assign(nodes_.is_array() ? nodes_.size() : 0, false);
         const Json& json = document_.json();
         const auto scene = whole_number(member(json, "scene"), 1 << 20);
@@ -376,8 +375,7 @@ class Reader {
     void note_extension() {
         std::vector<std::string> said;
         const auto say = [&](std::string line) {
-            if (std::find(said.begin(), said.end(), line) == said.end())
-                said.push_back(std::move(line));
+            if (std::ranges::find(said, line) == said.end()) said.push_back(std::move(line));
         };
         for (const Placement& placement : placements_) {
             const Json& extension = member(member(*placement.primitive, "extensions"), kExtension);

@@ -83,12 +83,11 @@ Result<Section> read_section_header(const InputFile& file, std::uint64_t at) {
     std::byte bytes[44];
     GS_TRY_VOID(file.read_at(at, bytes));
     const auto number = [&](std::size_t offset) { return load_as<std::uint32_t>(bytes + offset); };
-    Section out;
-    out.count = number(0);
-    out.room = number(4);
-    out.bucket_size = number(8);
-    out.buckets = number(12);
-    out.block = load_as<float>(bytes + 16);
+    Section out{.count = number(0),
+                .room = number(4),
+                .bucket_size = number(8),
+                .buckets = number(12),
+                .block = load_as<float>(bytes + 16)};
     out.bucket_bytes = load_as<std::uint16_t>(bytes + 20);
     if (number(24) != 0) out.range = number(24);
     out.full_buckets = number(32);
@@ -130,8 +129,7 @@ Result<void> read_tables(const InputFile& file, int level, Section& section) {
 
 std::size_t bucket_of(const Section& s, std::size_t row) {
     if (row < std::uint64_t{s.full_buckets} * s.bucket_size) return row / s.bucket_size;
-    const auto it = std::upper_bound(s.bucket_ends.begin(), s.bucket_ends.end(),
-                                     static_cast<std::uint32_t>(row));
+    const auto it = std::ranges::upper_bound(s.bucket_ends, static_cast<std::uint32_t>(row));
     return s.full_buckets + static_cast<std::size_t>(it - s.bucket_ends.begin());
 }
 

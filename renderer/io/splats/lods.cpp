@@ -22,9 +22,8 @@ class LevelReader {
             places_.push_back({set.piece(region, level), count_});
             count_ += places_.back().piece.count;
         }
-        std::stable_sort(places_.begin(), places_.end(), [](const Place& a, const Place& b) {
-            return a.piece.file < b.piece.file;
-        });
+        std::ranges::stable_sort(
+            places_, [](const Place& a, const Place& b) { return a.piece.file < b.piece.file; });
         out_.format = fmt::format("streamed SOG, level {} of {}", level, set.levels);
     }
 

@@ -34,8 +34,7 @@ constexpr std::array<TypeName, 16> kTypeNames = {{{"char", PlyType::i8},
                                                   {"float64", PlyType::f64}}};
 
 bool parse_type(std::string_view word, PlyType& out) {
-    const auto* found = std::find_if(kTypeNames.begin(), kTypeNames.end(),
-                                     [&](const TypeName& t) { return t.name == word; });
+    const auto* found = std::ranges::find(kTypeNames, word, &TypeName::name);
     if (found == kTypeNames.end()) return false;
     out = found->type;
     return true;
@@ -87,8 +86,7 @@ std::string parse_line(std::string_view line, PlyHeader& header, bool& has_forma
         return parse_format(line, header);
     }
     if (keyword == "element") {
-        PlyElement element;
-        element.name = next_word(line);
+        PlyElement element{.name = std::string(next_word(line))};
         if (element.name.empty() || !parse_next(line, element.count))
             return "an element needs a name and a count";
         header.elements.push_back(std::move(element));
@@ -130,7 +128,7 @@ const PlyElement* PlyHeader::find(std::string_view element) const {
 }
 
 bool PlyHeader::says_antialiased() const {
-    return std::any_of(comments.begin(), comments.end(), [](const std::string& comment) {
+    return std::ranges::any_of(comments, [](const std::string& comment) {
         const std::string text = lower_case(comment);
         const auto mode = text.find("splatrendermode");
         if (mode != std::string::npos) return text.find("mip", mode) != std::string::npos;
@@ -194,8 +192,8 @@ double full_ply_color(const std::array<std::span<const float>, 3>& columns, PlyT
     for (const float full : {1.0f, 255.0f, 65535.0f}) {
         std::ptrdiff_t above = 0;
         for (const std::span<const float> column : columns)
-            above += std::count_if(column.begin(), column.end(),
-                                   [&](float value) { return value > slack * full; });
+            above +=
+                std::ranges::count_if(column, [&](float value) { return value > slack * full; });
         // Bytes of a dark scene may all be 0 or 1.
         if (above <= few) return whole ? std::max(full, 255.0f) : full;
     }

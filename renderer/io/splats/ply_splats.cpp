@@ -57,8 +57,7 @@ Result<PlyLayout> plan_layout(const PlyElement& vertex, const std::string& path,
         "x",     "y",     "z",     "scale_0", "scale_1", "scale_2", "rot_0",
         "rot_1", "rot_2", "rot_3", "opacity", "f_dc_0",  "f_dc_1",  "f_dc_2"};
     static constexpr std::array<const char*, 3> kColours = {"red", "green", "blue"};
-    PlyLayout layout;
-    layout.byte_colours = vertex.find("f_dc_0") < 0 && vertex.find("red") >= 0;
+    PlyLayout layout{.byte_colours = vertex.find("f_dc_0") < 0 && vertex.find("red") >= 0};
     for (std::size_t i = 0; i < kNames.size(); ++i) {
         const char* name = layout.byte_colours && i >= kSh0 ? kColours[i - kSh0] : kNames[i];
         const int property = vertex.find(name);
@@ -86,9 +85,8 @@ void note_ignored(const PlyElement& vertex, const PlyLayout& layout,
     for (std::size_t p = 0; p < vertex.properties.size(); ++p) {
         const std::string& name = vertex.properties[p].name;
         if (name == "nx" || name == "ny" || name == "nz") continue;  // 3DGS writes them as zeros
-        const bool used =
-            std::any_of(layout.columns.begin(), layout.columns.end(),
-                        [&](const PlyColumn& c) { return c.property == static_cast<int>(p); });
+        const bool used = std::ranges::any_of(
+            layout.columns, [&](const PlyColumn& c) { return c.property == static_cast<int>(p); });
         if (used) continue;
         if (++ignored <= 8) names += (names.empty() ? "" : ", ") + name;
     }

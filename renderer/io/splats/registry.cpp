@@ -3,6 +3,7 @@
 #include <array>
 #include <new>
 
+#include "base/file.h"
 #include "base/record/scope.h"
 #include "base/text.h"
 #include "base/try.h"
@@ -41,10 +42,9 @@ bool writable(const SplatFormat& format) { return format.write != nullptr; }
 
 // The file a folder stands for; any other path is itself.
 fs::path file_in(const fs::path& path) {
-    std::error_code ignored;
-    if (!fs::is_directory(path, ignored)) return path;
+    if (!folder_exists(path)) return path;
     for (const char* name : {"lod-meta.json", "meta.json"})
-        if (fs::is_regular_file(path / name, ignored)) return path / name;
+        if (file_exists(path / name)) return path / name;
     return path;
 }
 

@@ -1,4 +1,3 @@
-#include "base/json_text.h"
 #include "base/try.h"
 #include "renderer/io/files/meter.h"
 #include "renderer/io/images/webp.h"

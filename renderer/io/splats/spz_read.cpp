@@ -87,8 +87,7 @@ void take_extension(SpzFile& spz, std::uint32_t type, std::span<const std::byte>
 void turn_to_model(const SpzFile& spz, GaussianModel& model) {
     const std::uint32_t taken_as = spz.turned ? kAxesRightUpBack : kAxesRightDownForward;
     if (spz.axes == taken_as) return;
-    Affine turn;
-    turn.linear = model_from_axes(spz.axes) * transpose(model_from_axes(taken_as));
+    Affine turn{.linear = model_from_axes(spz.axes) * transpose(model_from_axes(taken_as))};
     transform_rows(model, 0, model.count, turn);
 }
 

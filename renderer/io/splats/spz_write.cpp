@@ -203,8 +203,7 @@ struct ZstdFrame {
 
 Result<ZstdFrame> zstd_frame(const Encoder& encode, const SpzHeader& header, SpzStream stream,
                              const fs::path& path, Meter& meter) {
-    ZstdFrame out;
-    out.unpacked = spz_bytes(header, stream) * std::uint64_t{header.count};
+    ZstdFrame out{.unpacked = spz_bytes(header, stream) * std::uint64_t{header.count}};
     const std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context(::ZSTD_createCCtx(),
                                                                           &::ZSTD_freeCCtx);
     if (context == nullptr)
@@ -295,12 +294,11 @@ Result<SplatNotes> write_spz(const fs::path& path, const GaussianModel& model,
                     "choose 3 or 4");
     SplatNotes notes;
     const SplatRows rows = drawable_rows(model, notes);
-    SpzHeader header;
-    header.version = static_cast<std::uint32_t>(options.spz_version);
-    header.count = static_cast<std::uint32_t>(rows.size());
-    header.sh_degree = model.sh_degree;
-    header.fractional_bits = choose_fractional_bits(model, rows);
-    header.flags = model.antialiased ? kSpzAntialiased : 0;
+    SpzHeader header{.version = static_cast<std::uint32_t>(options.spz_version),
+                     .count = static_cast<std::uint32_t>(rows.size()),
+                     .sh_degree = model.sh_degree,
+                     .fractional_bits = choose_fractional_bits(model, rows),
+                     .flags = model.antialiased ? kSpzAntialiased : std::uint8_t{0}};
     GS_TRY(auto file, AtomicFile::create(path));
     Losses losses;
     const Encoder encode(model, rows, header, losses);

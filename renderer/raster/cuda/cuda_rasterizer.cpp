@@ -190,8 +190,7 @@ PictureGradientView upload(const PixelGradients& gradients, DeviceBuffer<float>&
 void feed(const StoredGradients& g, std::size_t count, GradientSink& sink) {
     parallel_for((count + kBlock - 1) / kBlock, 16, [&](std::size_t block) {
         const std::size_t first = block * kBlock, lanes = std::min(kBlock, count - first);
-        BlockGradients out;
-        out.block = block;
+        BlockGradients out{.block = block};
         for (std::size_t lane = 0; lane < lanes; ++lane)
             if (g.radius_px()[first + lane] != 0.0f) out.mask |= 1u << lane;
         if (out.mask == 0) return;

@@ -42,15 +42,13 @@ FrameConstants FramePipeline::constants_of(const Camera& camera, const RenderOpt
 }
 
 FrameLimits FramePipeline::limits_of(const Camera& camera, const RenderOptions& options) {
-    FrameLimits limits;
-    limits.width = camera.width;
-    limits.height = camera.height;
-    limits.tiles = ((camera.width + kTileSize - 1) / kTileSize) *
-                   ((camera.height + kTileSize - 1) / kTileSize);
-    limits.lens = draws_through_lens(camera, options);
-    limits.unscented = draws_unscented(camera, options);
-    limits.wraps = wrap_width(camera) > 0.0f;
-    return limits;
+    return {.width = camera.width,
+            .height = camera.height,
+            .tiles = ((camera.width + kTileSize - 1) / kTileSize) *
+                     ((camera.height + kTileSize - 1) / kTileSize),
+            .lens = draws_through_lens(camera, options),
+            .unscented = draws_unscented(camera, options),
+            .wraps = wrap_width(camera) > 0.0f};
 }
 
 }  // namespace gs::cuda

@@ -135,10 +135,8 @@ void judge_tile(const Listed& l, std::uint32_t tile, std::vector<std::uint32_t>&
 }
 
 ListsCheck judge(const Listed& l) {
-    ListsCheck out;
-    out.tiles = l.tile_begin.size() - 1;
-    out.visible = l.counts.visible;
-    out.isects = l.counts.isects;
+    ListsCheck out{
+        .tiles = l.tile_begin.size() - 1, .visible = l.counts.visible, .isects = l.counts.isects};
     if (l.tile_begin.front() != 0 || l.tile_begin.back() != out.isects) ++out.wrong;
     out.hash = hash_array(std::span<const std::uint32_t>(l.slot_from_isect),
                           hash_array(std::span<const std::uint32_t>(l.tile_begin)));

@@ -128,8 +128,7 @@ Result<SortsCheck> check_cuda_sorts(std::size_t items, std::uint64_t seed, int i
     const Result<CudaDeviceInfo> device = cuda_device_info(index);
     if (!device) return tl::make_unexpected(device.error());
     cuda::use_device(index);
-    SortsCheck out;
-    out.by_tile = items;
+    SortsCheck out{.by_tile = items};
     out.wrong_by_depth = cuda::by_depth(items, seed, out.by_depth);
     out.wrong_by_tile = cuda::by_tile(items, seed);
     return out;
