@@ -28,8 +28,7 @@ Intervals sync_records(const TraceProcess& process, std::int64_t begin, std::int
         if (sync->end_ns > begin && sync->begin_ns < end &&
             sync->type != SyncType::stream_wait_event)
             found.push_back({std::max(begin, sync->begin_ns), std::min(end, sync->end_ns)});
-    std::sort(found.begin(), found.end(),
-              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    std::ranges::sort(found, {}, &Interval::begin);
     Intervals out;
     for (const Interval& i : found) append(out, i);
     return out;

@@ -61,8 +61,7 @@ void for_each_self_time(const Rows& rows, Stretch stretch, const PlaceOf& place_
 }
 
 void add_kind(std::string_view kind, double ms, std::vector<KindTime>& out, bool is_named = false) {
-    const auto at =
-        std::find_if(out.begin(), out.end(), [&](const KindTime& k) { return k.kind == kind; });
+    const auto at = std::ranges::find(out, kind, &KindTime::kind);
     if (at != out.end())
         at->ms += ms;
     else

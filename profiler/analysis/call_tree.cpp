@@ -26,12 +26,7 @@ std::uint32_t CallTree::child(std::uint32_t parent, std::uint32_t name, TrackKin
     const auto [found, added] = child_of_.try_emplace(std::uint64_t{parent} << 32 | name,
                                                       static_cast<std::uint32_t>(nodes_.size()));
     if (added) {
-        CallNode node;
-        node.name = name;
-        node.parent = parent;
-        node.kind = kind;
-        node.stage = stage;
-        nodes_.push_back(std::move(node));
+        nodes_.push_back({.name = name, .parent = parent, .stage = stage, .kind = kind});
     }
     return found->second;
 }
@@ -114,12 +109,11 @@ void CallTree::finish() {
         if (side_ == CallSide::gpu || i == 0) {
             node.total_ns = below + (i == 0 ? 0 : node.self_ns);
         }
-        std::sort(node.children.begin(), node.children.end(),
-                  [&](std::uint32_t a, std::uint32_t b) {
-                      return nodes_[a].total_ns != nodes_[b].total_ns
-                                 ? nodes_[a].total_ns > nodes_[b].total_ns
-                                 : a < b;
-                  });
+        std::ranges::sort(node.children, [&](std::uint32_t a, std::uint32_t b) {
+            return nodes_[a].total_ns != nodes_[b].total_ns
+                       ? nodes_[a].total_ns > nodes_[b].total_ns
+                       : a < b;
+        });
     }
 }
 

@@ -88,8 +88,7 @@ Calls voters(Calls a, Calls b) {
     const auto in_time = [](std::int64_t t) {
         return [t](const CollectiveCall& c) { return c.end_ns < t; };
     };
-    const auto first =
-        std::partition_point(a.begin(), a.end(), in_time(b.front().end_ns - kReachNs));
+    const auto first = std::ranges::partition_point(a, in_time(b.front().end_ns - kReachNs));
     const auto last = std::partition_point(first, a.end(), in_time(b.back().end_ns + kReachNs));
     const auto count = static_cast<std::size_t>(last - first);
     Calls out = a.subspan(static_cast<std::size_t>(first - a.begin()), count);
@@ -112,7 +111,7 @@ std::vector<double> differences(Calls a, const Partners& b) {
         to = middle + std::min(to - middle, kHalf);
         for (; from != to; ++from) out.push_back(static_cast<double>((*from)->end_ns) - t);
     }
-    std::sort(out.begin(), out.end());
+    std::ranges::sort(out);
     return out;
 }
 
@@ -124,13 +123,13 @@ void add_peaks(const std::vector<double>& sorted, double window, std::vector<Lik
         count[i] = j - i;
     }
     for (std::size_t peak = 0; peak < kPeaks; ++peak) {
-        const auto best = std::max_element(count.begin(), count.end());
+        const auto best = std::ranges::max_element(count);
         if (best == count.end() || *best < kFewest / 2) return;
         const auto i = static_cast<std::size_t>(best - count.begin());
         out.push_back({sorted[i + *best / 2], window});
         const double low = sorted[i] - window, high = sorted[i] + window;
-        const auto from = std::lower_bound(sorted.begin(), sorted.end(), low) - sorted.begin();
-        const auto to = std::upper_bound(sorted.begin(), sorted.end(), high) - sorted.begin();
+        const auto from = std::ranges::lower_bound(sorted, low) - sorted.begin();
+        const auto to = std::ranges::upper_bound(sorted, high) - sorted.begin();
         std::fill(count.begin() + from, count.begin() + to, 0);
     }
 }
@@ -156,14 +155,14 @@ std::vector<Match> follow(Calls a, const CollectiveCall* start, const Partners& 
     const auto middle = a.begin() + (start - a.data());
     walk(middle, a.end());
     walk(std::make_reverse_iterator(middle), a.rend());
-    std::sort(out.begin(), out.end(), [](const Match& x, const Match& y) { return x.t < y.t; });
+    std::ranges::sort(out, {}, &Match::t);
     return out;
 }
 
 /// Whether as many of a's calls have a partner as must have one if the offset is right.
 bool are_enough(const std::vector<Match>& matches, Calls a, Calls b, double offset) {
     if (matches.size() < kFewest) return false;
-    const auto expected = std::count_if(a.begin(), a.end(), [&](const CollectiveCall& call) {
+    const auto expected = std::ranges::count_if(a, [&](const CollectiveCall& call) {
         const double t = static_cast<double>(call.end_ns) + offset;
         return t >= static_cast<double>(b.front().end_ns) &&
                t <= static_cast<double>(b.back().end_ns);
@@ -259,7 +258,7 @@ std::optional<ClockOffset> choose(std::vector<Fit> fits) {
     most = 0;
     for (const Fit& fit : fits) most = std::max(most, fit.clock.collectives);
     std::erase_if(fits, [&](const Fit& f) { return f.clock.collectives * 20 < most * 19; });
-    const auto nearest = std::min_element(fits.begin(), fits.end(), [](const Fit& x, const Fit& y) {
+    const auto nearest = std::ranges::min_element(fits, [](const Fit& x, const Fit& y) {
         return std::abs(x.clock.offset_ns) < std::abs(y.clock.offset_ns);
     });
     const ClockOffset& best = nearest->clock;

@@ -113,8 +113,8 @@ bool waits_inside(const TraceStore& store, const TraceTrack& on, std::size_t row
                   const TraceSpan& span) {
     if (row + 1 >= on.rows.size()) return false;
     const auto inner = spans_within(on.rows[row + 1].view(), span.begin_ns, span.end_ns);
-    return std::any_of(inner.begin(), inner.end(),
-                       [&](const TraceSpan& s) { return store.name(s.name) == "Work.wait"; });
+    return std::ranges::any_of(
+        inner, [&](const TraceSpan& s) { return store.name(s.name) == "Work.wait"; });
 }
 
 }  // namespace
@@ -142,9 +142,9 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::u
                 Collective c{.begin_ns = span.begin_ns,
                              .end_ns = span.end_ns,
                              .name = span.name,
-                             .track = t};
-                c.operation = m.operation->name;
-                c.on_gpu = gpu;
+                             .track = t,
+                             .operation = m.operation->name,
+                             .on_gpu = gpu};
                 c.enqueues =
                     !gpu && (m.enqueues || (m.of_hook && !waits_inside(store, track, row, span)));
                 c.together = m.operation->together && !c.enqueues;
@@ -160,9 +160,7 @@ std::vector<std::vector<Collective>> collectives(const TraceStore& store, std::u
                 out[track.process].push_back(c);
             }
     }
-    for (auto& of_process : out)
-        std::sort(of_process.begin(), of_process.end(),
-                  [](const Collective& a, const Collective& b) { return a.end_ns < b.end_ns; });
+    for (auto& of_process : out) std::ranges::sort(of_process, {}, &Collective::end_ns);
     return out;
 }
 

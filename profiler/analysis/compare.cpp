@@ -93,8 +93,7 @@ Sampled sample(const CompareSide& side, const CompareOptions& options) {
 }
 
 Distribution distribution_of(std::vector<double> values) {
-    Distribution out;
-    out.count = values.size();
+    Distribution out{.count = values.size()};
     if (values.empty()) return out;
     std::sort(values.begin(), values.end());
     out.median_ms = percentile(values, 50);
@@ -124,9 +123,7 @@ bool on_cpu(ComparedRow::Kind kind) {
 ComparedRow row_of(const Key& key, const std::vector<double>& a, const std::vector<double>& b,
                    std::span<const std::pair<std::size_t, std::size_t>> matches,
                    double least_effect, const Comparison& of) {
-    ComparedRow out;
-    out.kind = key.kind;
-    out.name = key.name;
+    ComparedRow out{.kind = key.kind, .name = key.name};
     for (std::size_t s = 0; s < kStageCount; ++s)
         if (key.name == kStageNames[s] && key.kind != ComparedRow::Kind::range)
             out.stage = static_cast<Stage>(s);

@@ -49,9 +49,7 @@ Json distribution(const Distribution& d) {
 }  // namespace
 
 std::string quiet_text(const Comparison& c) {
-    const auto undecided = std::count_if(c.rows.begin(), c.rows.end(), [](const ComparedRow& r) {
-        return r.verdict == Verdict::not_quiet;
-    });
+    const auto undecided = std::ranges::count(c.rows, Verdict::not_quiet, &ComparedRow::verdict);
     std::string out;
     for (const auto& [which, use] : {std::pair{"A", &c.machine_a}, {"B", &c.machine_b}})
         if (use->held > kQuiet || (undecided > 0 && std::isfinite(use->held)))

@@ -127,8 +127,7 @@ StageWork blend_backward_work(const FrameWork& f) {
 }
 
 StageWork project_backward_work(const FrameWork& f, const Sizes& s) {
-    StageWork w;
-    w.bytes = f.isects * kIsectRow + f.visible * (s.planes + 2) * kFloat;
+    StageWork w{.bytes = f.isects * kIsectRow + f.visible * (s.planes + 2) * kFloat};
     if (!f.training) w.bytes += f.visible * (s.planes + 3) * kFloat;  // gradients written out
     w.operations = f.visible * kProjectBackwardOps;
     w.launches = 1;
@@ -258,10 +257,7 @@ std::vector<StageFloor> stage_floors(const FrameWork& frame, const Ceilings& cei
     std::vector<StageFloor> out;
     for (const Stage stage : measured)
         out.push_back({stage, {}, StageFloor{}.floor_ms, CostLimit::none});
-    const auto row = [&](Stage stage) {
-        return std::find_if(out.begin(), out.end(),
-                            [&](const StageFloor& f) { return f.stage == stage; });
-    };
+    const auto row = [&](Stage stage) { return std::ranges::find(out, stage, &StageFloor::stage); };
     for (const Stage stage :
          {Stage::cull, Stage::project, Stage::sort, Stage::emit, Stage::ranges, Stage::blend,
           Stage::loss, Stage::blend_backward, Stage::project_backward, Stage::adam}) {

@@ -12,9 +12,7 @@ using Spans = std::span<const TraceSpan>;
 /// The nearest in a row that `wanted` takes: behind `t` when `later`, else before it; null: none.
 template <class Wanted>
 const TraceSpan* nearest(Spans row, std::int64_t t, bool later, const Wanted& wanted) {
-    const auto from =
-        std::lower_bound(row.begin(), row.end(), t,
-                         [](const TraceSpan& s, std::int64_t time) { return s.begin_ns < time; });
+    const auto from = std::ranges::lower_bound(row, t, {}, &TraceSpan::begin_ns);
     if (later) {
         const auto stop = from + std::min(row.end() - from, kMostLooked);
         const auto found = std::find_if(from, stop, wanted);
@@ -72,7 +70,7 @@ ForwardRanges::ForwardRanges(const TraceStore& trace) {
                     by_number_[{tracks[t].process, span.payload}].push_back({&span, t, row});
     }
     for (auto& [number, ranges] : by_number_)
-        std::stable_sort(ranges.begin(), ranges.end(), [](const FoundSpan& a, const FoundSpan& b) {
+        std::ranges::stable_sort(ranges, [](const FoundSpan& a, const FoundSpan& b) {
             return a.span->begin_ns < b.span->begin_ns;
         });
 }

@@ -24,9 +24,7 @@ void add_frame(const TraceStore& store, const FrameSample& frame,
             continue;
         }
         const auto row = track.rows[r].view();
-        auto at =
-            std::lower_bound(row.begin(), row.end(), frame.begin_ns,
-                             [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
+        auto at = std::ranges::lower_bound(row, frame.begin_ns, {}, &TraceSpan::begin_ns);
         for (; at != row.end() && at->end_ns <= frame.end_ns; ++at) {
             if (store.names().stage(at->name) != Stage::other) continue;
             RangeTimes& of = times[at->name];
@@ -60,7 +58,7 @@ std::vector<FrameRange> ranges_in_frames(const TraceStore& store, StatScope scop
         of.stats.share = of.stats.total_ms / all_ms;
         out.push_back({name, of.stats});
     }
-    std::sort(out.begin(), out.end(), [](const FrameRange& a, const FrameRange& b) {
+    std::ranges::sort(out, [](const FrameRange& a, const FrameRange& b) {
         return a.stats.total_ms != b.stats.total_ms ? a.stats.total_ms > b.stats.total_ms
                                                     : a.name < b.name;
     });

@@ -255,8 +255,7 @@ void IterationFollower::take_kernels(const Look& look, Iterations& out) {
 Iterations IterationFollower::take(const TraceStore& store, std::uint32_t process,
                                    std::int64_t until_ns, bool complete) {
     const Look look{store, process, until_ns, complete};
-    Iterations out;
-    out.process = process;
+    Iterations out{.process = process};
     const auto named = named_row(store, process);
     const auto is_enough = [&](const Iterations& some) {
         const bool enough = by_ranges_ || !complete || some.items.size() > 1;
@@ -265,9 +264,7 @@ Iterations IterationFollower::take(const TraceStore& store, std::uint32_t proces
     };
     const LoopFinder& loops = store.frames().loops();
     FoundLoops found = complete ? loops.find(process) : loops.settled(process);
-    Iterations inferred;
-    inferred.process = process;
-    inferred.inferred = true;
+    Iterations inferred{.process = process, .inferred = true};
     bool warmed_up = false;
     if (named && named->is_sure()) {
         take_named(look, *named, out);

@@ -27,9 +27,7 @@ void for_each_kernel(const TraceStore& store, std::uint32_t process, std::int64_
             continue;
         const auto spans = track.rows[0].view();
         const auto works = track.described() ? track.works[0].view() : std::span<const GpuWork>();
-        const auto first =
-            std::lower_bound(spans.begin(), spans.end(), from_ns,
-                             [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
+        const auto first = std::ranges::lower_bound(spans, from_ns, {}, &TraceSpan::begin_ns);
         for (auto i = static_cast<std::size_t>(first - spans.begin());
              i < spans.size() && spans[i].begin_ns <= until_ns; ++i)
             if (i >= works.size() || works[i].kind == GpuWorkKind::kernel ||
@@ -46,9 +44,8 @@ bool recurs_regularly(const std::vector<std::int64_t>& begins, const Intervals& 
             periods.push_back(step.length());
     if (periods.size() + 1 < kLeastRecurring) return false;
     const std::int64_t median = upper_median(periods);
-    const auto regular = std::count_if(periods.begin(), periods.end(), [&](std::int64_t p) {
-        return 2 * p >= median && p <= 2 * median;
-    });
+    const auto regular = std::ranges::count_if(
+        periods, [&](std::int64_t p) { return 2 * p >= median && p <= 2 * median; });
     return median > 0 &&
            static_cast<double>(regular) >= kRegularShare * static_cast<double>(periods.size());
 }
@@ -62,7 +59,7 @@ std::vector<std::int64_t> begins_of(const TraceStore& store, std::uint32_t proce
     for_each_kernel(store, process, from_ns, until_ns, [&](std::uint32_t name, std::int64_t t) {
         if (store.name(name) == kernel) out.push_back(t);
     });
-    std::sort(out.begin(), out.end());
+    std::ranges::sort(out);
     return out;
 }
 
@@ -74,7 +71,7 @@ std::string kernel_of_loop(const TraceStore& store, std::uint32_t process, std::
     const Intervals pauses = pauses_of(store, process, Unrecorded::gpu);
     std::vector<std::uint32_t> regular;
     for (auto& [name, begins] : by_name) {
-        std::sort(begins.begin(), begins.end());
+        std::ranges::sort(begins);
         if (recurs_regularly(begins, pauses)) regular.push_back(name);
     }
     std::optional<std::uint32_t> best;
@@ -83,8 +80,8 @@ std::string kernel_of_loop(const TraceStore& store, std::uint32_t process, std::
         const std::size_t count = by_name[name].size();
         const auto slack = std::max<std::size_t>(
             1, static_cast<std::size_t>(kSameCount * static_cast<double>(count)));
-        const auto alike = static_cast<std::size_t>(
-            std::count_if(regular.begin(), regular.end(), [&](std::uint32_t n) {
+        const auto alike =
+            static_cast<std::size_t>(std::ranges::count_if(regular, [&](std::uint32_t n) {
                 const std::size_t other = by_name[n].size();
                 return std::max(other, count) - std::min(other, count) <= slack;
             }));

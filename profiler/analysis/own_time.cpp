@@ -69,9 +69,7 @@ Communication seen_on_gpu(const TraceStore& store, std::uint32_t process, Interv
         collectives.push_back(ranges_of(track, whole, is_kernel));
         others.push_back(ranges_of(track, whole, [&](auto& s) { return !is_kernel(s); }));
     }
-    Communication out;
-    out.on_gpu = true;
-    out.all = union_of(std::move(collectives));
+    Communication out{.on_gpu = true, .all = union_of(std::move(collectives))};
     if (!out.all.empty())
         out.exposed = intersection_of(out.all, gaps_of(union_of(std::move(others)), whole));
     return out;
@@ -119,9 +117,7 @@ Communication communication_in(const TraceStore& store, const Iterations& iterat
 
 OwnTimes own_times(const TraceStore& store, const Iterations& iterations) {
     const Communication seen = communication_in(store, iterations);
-    OwnTimes out;
-    out.communicates = !seen.all.empty();
-    out.on_gpu = seen.on_gpu;
+    OwnTimes out{.communicates = !seen.all.empty(), .on_gpu = seen.on_gpu};
     for (const Iteration& i : iterations.items)
         out.items.push_back(
             {i.milliseconds(),

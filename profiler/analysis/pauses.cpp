@@ -13,8 +13,7 @@ constexpr std::int64_t kTicksNs = 10'000'000'000;
 
 /// A process with two rings records its pauses twice.
 Intervals joined(std::vector<Interval> found) {
-    std::sort(found.begin(), found.end(),
-              [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+    std::ranges::sort(found, {}, &Interval::begin);
     Intervals out;
     for (const Interval& i : found) append(out, i);
     return out;

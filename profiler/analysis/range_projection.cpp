@@ -21,9 +21,7 @@ std::size_t RangeProjection::follow(const TraceStore& store, std::int64_t until_
     std::vector<Next> next;
     for (std::size_t row = 0; row < track.rows.size(); ++row) {
         const auto spans = track.rows[row].view();
-        const auto first =
-            std::upper_bound(spans.begin(), spans.end(), after_[row],
-                             [](std::int64_t t, const TraceSpan& s) { return t < s.begin_ns; });
+        const auto first = std::ranges::upper_bound(spans, after_[row], {}, &TraceSpan::begin_ns);
         next.push_back({spans, static_cast<std::size_t>(first - spans.begin())});
     }
     std::size_t taken = 0;
@@ -71,8 +69,7 @@ void RangeProjection::extend(std::size_t level, const Found& range, const TraceS
             return;
         }
     }
-    ProjectedRange made;
-    made.span = *range.span;
+    ProjectedRange made{.span = *range.span};
     made.span.begin_ns =
         row.empty() ? work.begin_ns : std::max(work.begin_ns, row.back().span.end_ns);
     made.span.end_ns = std::max(made.span.begin_ns, work.end_ns);

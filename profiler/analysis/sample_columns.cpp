@@ -9,9 +9,7 @@ constexpr std::size_t kLooked = 10'000;  // samples in view, of a thread
 constexpr std::int64_t kMostWeight = 60'000'000'000;
 
 std::size_t first_from(std::span<const StackSample> samples, std::int64_t t) {
-    const auto at =
-        std::lower_bound(samples.begin(), samples.end(), t,
-                         [](const StackSample& s, std::int64_t time) { return s.time_ns < time; });
+    const auto at = std::ranges::lower_bound(samples, t, {}, &StackSample::time_ns);
     return static_cast<std::size_t>(at - samples.begin());
 }
 
@@ -22,13 +20,9 @@ std::int64_t floor_to(std::int64_t t, std::int64_t quantum) {
 /// The column that begins there; those before it are complete but for what reaches into them.
 SampleColumn& column_at(std::vector<SampleColumn>& columns, std::int64_t begin,
                         std::int64_t quantum) {
-    const auto at = std::lower_bound(
-        columns.begin(), columns.end(), begin,
-        [](const SampleColumn& c, std::int64_t time) { return c.begin_ns < time; });
+    const auto at = std::ranges::lower_bound(columns, begin, {}, &SampleColumn::begin_ns);
     if (at != columns.end() && at->begin_ns == begin) return *at;
-    SampleColumn made;
-    made.begin_ns = begin;
-    made.end_ns = begin + quantum;
+    SampleColumn made{.begin_ns = begin, .end_ns = begin + quantum};
     return *columns.insert(at, made);
 }
 

@@ -50,9 +50,7 @@ std::vector<std::uint32_t> ranges_at(const TraceStore& store, std::uint32_t proc
     if (track == kNoTrack) return out;
     for (const auto& row : store.tracks()[track].rows) {
         const auto spans = row.view();
-        const auto next =
-            std::upper_bound(spans.begin(), spans.end(), time,
-                             [](std::int64_t t, const TraceSpan& s) { return t < s.begin_ns; });
+        const auto next = std::ranges::upper_bound(spans, time, {}, &TraceSpan::begin_ns);
         if (next == spans.begin() || (next - 1)->end_ns <= time) break;
         out.push_back((next - 1)->name);
     }
@@ -134,20 +132,17 @@ void StackProfile::add(const TraceStore& store, const SampledThread& thread,
     if (filter_.by_range)
         for (const std::uint32_t name :
              ranges_at(store, thread.process, thread.tid, sample.time_ns)) {
-            ProfileNode like;
-            like.kind = ProfileKind::range;
-            like.name = name;
+            ProfileNode like{.kind = ProfileKind::range, .name = name};
             count(node = child(node, like));
         }
     const std::vector<std::uint32_t> frames = frames_of(store.samples(), sample.stack);
     for (auto f = frames.rbegin(); f != frames.rend(); ++f) {
         const StackFrame& frame = store.samples().frames()[*f];
-        ProfileNode like;
-        like.kind = kKindOf[static_cast<std::size_t>(frame.kind)];
-        like.name = frame.function;
-        like.module = frame.module;
-        like.file = frame.file;
-        like.line = filter_.by_line ? frame.line : 0;
+        ProfileNode like{.kind = kKindOf[static_cast<std::size_t>(frame.kind)],
+                         .name = frame.function,
+                         .file = frame.file,
+                         .module = frame.module,
+                         .line = filter_.by_line ? frame.line : 0};
         count(node = child(node, like));
     }
     nodes_[node].self_ns += sample.weight_ns;
@@ -155,10 +150,9 @@ void StackProfile::add(const TraceStore& store, const SampledThread& thread,
 
 void StackProfile::order() {
     for (ProfileNode& node : nodes_)
-        std::stable_sort(node.children.begin(), node.children.end(),
-                         [&](std::uint32_t a, std::uint32_t b) {
-                             return nodes_[a].total_ns() > nodes_[b].total_ns();
-                         });
+        std::ranges::stable_sort(node.children, [&](std::uint32_t a, std::uint32_t b) {
+            return nodes_[a].total_ns() > nodes_[b].total_ns();
+        });
     children_of_.clear();
 }
 

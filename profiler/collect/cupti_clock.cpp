@@ -25,9 +25,7 @@ void CuptiClock::add(std::uint64_t cupti_ns, std::int64_t monotonic_ns) {
 std::int64_t CuptiClock::monotonic_ns(std::uint64_t cupti_ns) const {
     if (knots_.empty() || cupti_ns >= static_cast<std::uint64_t>(kLimit)) return kLimit;
     const auto t = static_cast<std::int64_t>(cupti_ns);
-    const auto after =
-        std::upper_bound(knots_.begin(), knots_.end(), t,
-                         [](std::int64_t time, const Knot& k) { return time < k.cupti_ns; });
+    const auto after = std::ranges::upper_bound(knots_, t, {}, &Knot::cupti_ns);
     const auto shifted = [t](const Knot& k) {
         return std::clamp(k.monotonic_ns + (t - k.cupti_ns), -kLimit, kLimit);
     };

@@ -2,8 +2,6 @@
 
 #include <unistd.h>
 
-#include <utility>
-
 #include "base/machine.h"
 #include "base/record/clock.h"
 #include "profiler/store/node_gpus.h"
@@ -28,12 +26,10 @@ void DeviceBatch::say(const std::string& text) {
 }
 
 void DeviceBatch::device(const Device& device, std::uint64_t memory_bytes) {
-    GpuDeviceEvent event;
-    event.device = device.number;
-    event.name = device.name;
-    event.uuid = device.uuid;
-    event.memory_bytes = memory_bytes;
-    pending_->devices.push_back(std::move(event));
+    pending_->devices.push_back({.device = device.number,
+                                 .name = device.name,
+                                 .uuid = device.uuid,
+                                 .memory_bytes = memory_bytes});
 }
 
 void DeviceBatch::seal() {

@@ -31,15 +31,14 @@ GpuWorkKind work_kind(abi::ActivityKind kind) {
 
 GpuWorkEvent gpu_work_of(const abi::ActivityRecord& r, std::int64_t begin, std::int64_t end,
                          std::uint32_t name) {
-    GpuWorkEvent work;
-    work.begin_ns = begin;
-    work.end_ns = end;
-    work.correlation = r.correlation;
-    work.name = name;
-    work.device = r.device;
-    work.stream = r.stream;
-    work.kind = work_kind(static_cast<abi::ActivityKind>(r.kind));
-    work.asynchronous = (r.flags & abi::kAsynchronous) != 0;
+    GpuWorkEvent work{.begin_ns = begin,
+                      .end_ns = end,
+                      .correlation = r.correlation,
+                      .name = name,
+                      .device = r.device,
+                      .stream = r.stream,
+                      .kind = work_kind(static_cast<abi::ActivityKind>(r.kind)),
+                      .asynchronous = (r.flags & abi::kAsynchronous) != 0};
     if (work.kind == GpuWorkKind::copy || work.kind == GpuWorkKind::fill) {
         const auto d = detail_of<abi::CopyDetail>(r);
         work.bytes = d.bytes;
@@ -140,12 +139,11 @@ void TraceReader::read_devices(TraceBatch& out) {
         const std::uint32_t name = known(d.name, out);
         if (name == 0) continue;
         devices_told_ |= 1u << i;
-        GpuDeviceEvent event;
-        event.device = i;
-        event.name = names_[name - 1].text;
-        event.uuid = uuid_text(d.uuid);
-        event.compute_major = d.compute_major;
-        event.compute_minor = d.compute_minor;
+        GpuDeviceEvent event{.device = i,
+                             .name = names_[name - 1].text,
+                             .uuid = uuid_text(d.uuid),
+                             .compute_major = d.compute_major,
+                             .compute_minor = d.compute_minor};
         event.multiprocessors =
             static_cast<int>(std::min<std::uint32_t>(d.multiprocessors, 1u << 16));
         event.warps_per_multiprocessor = d.warps_per_multiprocessor;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "base/file.h"
 #include "base/record/local_socket.h"
 #include "base/try.h"
 #include "profiler/collect/client.h"
@@ -21,8 +22,7 @@ std::string socket_name(std::uint32_t pid) { return std::to_string(pid) + std::s
 
 bool TrainerLink::exists(std::uint32_t pid) {
     const auto directory = runtime_directory();
-    std::error_code error;
-    return directory && fs::exists(*directory / socket_name(pid), error);
+    return directory && path_exists(*directory / socket_name(pid));
 }
 
 std::vector<std::uint32_t> TrainerLink::list() {
@@ -85,9 +85,7 @@ std::vector<TrainerLink::Message> TrainerLink::take(std::size_t most) {
 
 void TrainerLink::send(TrainerRecord::Kind kind, std::uint64_t a, const std::string& text,
                        double value) {
-    TrainerRecord record;
-    record.kind = kind;
-    record.a = a;
+    TrainerRecord record{.kind = kind, .a = a};
     record.values[0] = value;
     std::strncpy(record.text, text.c_str(), sizeof record.text - 1);
     // That the other end has gone is found when all that it sent has been taken.

@@ -88,11 +88,10 @@ std::string time_fault(const std::optional<Scalar>& us, const char* field, bool 
 }
 
 GpuWorkEvent gpu_work_of(const JsonEvent& e) {
-    GpuWorkEvent work;
-    work.kind = e.category == "kernel"       ? GpuWorkKind::kernel
-                : e.category == "gpu_memcpy" ? GpuWorkKind::copy
-                : e.category == "gpu_memset" ? GpuWorkKind::fill
-                                             : GpuWorkKind::graph;
+    GpuWorkEvent work{.kind = e.category == "kernel"       ? GpuWorkKind::kernel
+                              : e.category == "gpu_memcpy" ? GpuWorkKind::copy
+                              : e.category == "gpu_memset" ? GpuWorkKind::fill
+                                                           : GpuWorkKind::graph};
     work.correlation = e.number("correlation");
     work.device = e.small("device");
     work.context = e.small("context");

@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/try.h"
 #include "profiler/files/export_lanes.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/loss_reasons.h"
@@ -317,9 +318,8 @@ std::string device_properties(const TraceStore& store) {
 }  // namespace
 
 Result<void> export_chrome(const TraceStore& store, const fs::path& path) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    TextSink out(std::move(*file));
+    GS_TRY(auto file, AtomicFile::create(path));
+    TextSink out(std::move(file));
     out.put(fmt::format(
         R"({{"displayTimeUnit": "ms", "otherData": {{"exporter": "gausscope"}}, "baseTimeNanoseconds": {}, "deviceProperties": [{}], "traceEvents": [)",
         store.sources().realtime_offset_ns(), device_properties(store)));

@@ -39,9 +39,7 @@ OpenRanges::OpenRanges(const TraceStore& store) {
         by_track_[open.track].push_back({span, open.depth});
         ++count_;
     }
-    for (auto& of : by_track_)
-        std::stable_sort(of.begin(), of.end(),
-                         [](const OpenRange& a, const OpenRange& b) { return a.depth < b.depth; });
+    for (auto& of : by_track_) std::ranges::stable_sort(of, {}, &OpenRange::depth);
 }
 
 std::vector<std::vector<LaneRow>> lane_groups(const TraceStore& store, const OpenRanges& open,

@@ -11,6 +11,7 @@
 
 #include "base/record/clock.h"
 #include "base/rng.h"
+#include "base/try.h"
 #include "profiler/analysis/range_projection.h"
 #include "profiler/files/export_lanes.h"
 #include "profiler/files/export_perfetto_gpu.h"
@@ -179,9 +180,7 @@ class DetailsOf {
             annotations_.push_back(
                 {payload_name(store_.names().stage(span.name)), span.payload, span.payload_kind});
         annotations_.push_back({kNotEndedNote, 1});
-        Details out;
-        out.annotations = annotations_;
-        return out;
+        return {.annotations = annotations_};
     }
     /// Of a host span: to what it launched, and between passes.
     void add_arrows(std::uint64_t id, Details& out) const {
@@ -269,8 +268,7 @@ std::uint64_t write_spans(PacketSink& sink, const TraceStore& store, std::size_t
 void write_instants(PacketSink& sink, const TraceStore& store, std::uint32_t& sequence,
                     const PerfettoOptions& options) {
     std::vector<TraceInstant> instants(store.instants().begin(), store.instants().end());
-    std::sort(instants.begin(), instants.end(),
-              [](const TraceInstant& a, const TraceInstant& b) { return a.time_ns < b.time_ns; });
+    std::ranges::sort(instants, {}, &TraceInstant::time_ns);
     Sequence out(sink, store, sequence++, false);
     for (const TraceInstant& i : instants) {
         if (i.track >= store.tracks().size() || !options.contains(i.time_ns)) continue;
@@ -298,14 +296,14 @@ std::vector<bool> written_tracks(const TraceStore& store, const OpenRanges& open
         const std::uint32_t t =
             store.timeline().threads().find(thread.process, thread.tid, TrackKind::thread);
         if (t < out.size() && !out[t])
-            out[t] = std::any_of(samples.begin(), samples.end(),
-                                 [&](const StackSample& s) { return options.contains(s.time_ns); });
+            out[t] = std::ranges::any_of(
+                samples, [&](const StackSample& s) { return options.contains(s.time_ns); });
     }
     for (std::size_t t = 0; t < out.size(); ++t)
         for (const auto& row : store.tracks()[t].rows)
             if (const auto spans = row.view(); !out[t])
-                out[t] = std::any_of(spans.begin(), spans.end(),
-                                     [&](const TraceSpan& span) { return options.covers(span); });
+                out[t] = std::ranges::any_of(
+                    spans, [&](const TraceSpan& span) { return options.covers(span); });
     return out;
 }
 
@@ -322,7 +320,7 @@ void write_counters(PacketSink& sink, const TraceStore& store, std::uint32_t& se
                     const PerfettoOptions& options) {
     for (const CounterSeries& series : store.counters()) {
         const auto points = series.points.view();
-        if (options.bounded() && std::none_of(points.begin(), points.end(), [&](const auto& point) {
+        if (options.bounded() && std::ranges::none_of(points, [&](const auto& point) {
                 return options.contains(point.time_ns);
             }))
             continue;
@@ -363,9 +361,8 @@ void write_losses(PacketSink& sink, const TraceStore& store, std::uint32_t& sequ
 
 Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path& path,
                                         const PerfettoOptions& options) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    PacketSink sink(std::move(*file));
+    GS_TRY(auto file, AtomicFile::create(path));
+    PacketSink sink(std::move(file));
     PerfettoSummary summary;
     write_clocks(sink, store);
     write_gpus(sink, store);
@@ -398,9 +395,7 @@ Result<PerfettoSummary> export_perfetto(const TraceStore& store, const fs::path&
     summary.counters = store.counters().size();
     summary.samples = write_stacks(sink, store, sequence, options, pids);
 
-    auto bytes = sink.finish();
-    if (!bytes) return tl::unexpected(bytes.error());
-    summary.bytes = *bytes;
+    GS_TRY(summary.bytes, sink.finish());
     return summary;
 }
 

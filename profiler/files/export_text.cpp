@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <map>
 
+#include "base/try.h"
 #include "profiler/files/export_lanes.h"
 #include "profiler/files/text_sink.h"
 
 namespace gs {
 
 Result<std::uint64_t> export_folded(const TraceStore& store, const fs::path& path) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
+    GS_TRY(auto file, AtomicFile::create(path));
     const auto word = [](std::string_view name) {
         std::string out(name);
         for (char& c : out)
@@ -39,16 +39,15 @@ Result<std::uint64_t> export_folded(const TraceStore& store, const fs::path& pat
         for (const auto& rows : lane_groups(store, open, t))
             for (std::size_t lane = 0, lanes = 1; lane < lanes; ++lane)
                 lanes = add_lane(word(store.tracks()[t].name), rows, lane);
-    TextSink out(std::move(*file));
+    TextSink out(std::move(file));
     for (const auto& [stack, ns] : self_ns)
         if (ns >= 500) out.put(fmt::format("{} {}\n", stack, (ns + 500) / 1000));
     return out.finish().map([&] { return beside; });
 }
 
 Result<void> export_speedscope(const TraceStore& store, const fs::path& path) {
-    auto file = AtomicFile::create(path);
-    if (!file) return tl::unexpected(file.error());
-    TextSink out(std::move(*file));
+    GS_TRY(auto file, AtomicFile::create(path));
+    TextSink out(std::move(file));
     std::map<std::uint32_t, std::size_t> frame_of_name;
     for (const TraceTrack& track : store.tracks())
         for (const auto& row : track.rows)

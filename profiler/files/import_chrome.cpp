@@ -134,8 +134,7 @@ class ChromeReader {
         out_.add(at.track, span);
     }
     ImportedEvent span_of_event(std::int64_t begin) {
-        ImportedEvent span;
-        span.begin_ns = span.end_ns = begin;
+        ImportedEvent span{.begin_ns = begin, .end_ns = begin};
         std::string_view domain = event_->category;
         domain = domain.starts_with("nvtx:") ? domain.substr(5) : std::string_view();
         span.name = out_.name(event_->name, domain);

@@ -339,13 +339,12 @@ void ImportDelivery::deliver_pieces(TraceStore& store, TraceBatch batch,
 
 /// `rest`: all of a process but its spans; what does not come in pieces comes last.
 void ImportDelivery::deliver(TraceStore& store, const Part& part, TraceBatch rest) const {
-    TraceBatch head;
-    head.source = rest.source;
-    head.pid = rest.pid;
-    head.process_name = rest.process_name;
-    head.labels = rest.labels;
-    head.read_ns = rest.read_ns;
-    head.realtime_offset_ns = rest.realtime_offset_ns;
+    TraceBatch head{.labels = rest.labels,
+                    .source = rest.source,
+                    .pid = rest.pid,
+                    .process_name = rest.process_name,
+                    .read_ns = rest.read_ns,
+                    .realtime_offset_ns = rest.realtime_offset_ns};
     TraceBatch first = head;
     first.names = trace_.names;
     for (const ImportedTrack& track : trace_.tracks)

@@ -130,8 +130,9 @@ class NsysReader {
         each("NVTX_EVENTS", kColumns, [&](const SqliteTable& row) { take_range(row); });
         each_timed("OSRT_API", {"start", "end", "globalTid", "nameId"},
                    [&](const SqliteTable& row, Times at) {
-                       ImportedEvent call{.begin_ns = at.begin, .end_ns = at.end};
-                       call.name = out_.name(string(row.whole(3)), kOsDomain);
+                       ImportedEvent call{.begin_ns = at.begin,
+                                          .end_ns = at.end,
+                                          .name = out_.name(string(row.whole(3)), kOsDomain)};
                        out_.add(track(row.whole_or(2, 0), TrackKind::overlapping), call);
                    });
     }
@@ -150,8 +151,7 @@ class NsysReader {
     void take_range(const SqliteTable& row) {
         const std::int64_t type = row.whole_or(2, 0), thread = row.whole_or(3, 0);
         if (type != kPushPop && type != kStartEnd && type != kMark) return;
-        ImportedEvent range;
-        range.begin_ns = row.whole_or(0, -1);
+        ImportedEvent range{.begin_ns = row.whole_or(0, -1)};
         range.end_ns = row.whole(1).value_or(range.begin_ns);
         if (range.begin_ns < 0 || range.end_ns < range.begin_ns || range.end_ns > kMaxImportTime)
             return out_.notes.skip("rows of impossible times");
@@ -284,12 +284,11 @@ class NsysReader {
     }
     /// What all tables of work have, in the columns after the times.
     static GpuWorkEvent work_of(const SqliteTable& row, Times at) {
-        GpuWorkEvent work;
-        work.begin_ns = at.begin;
-        work.end_ns = at.end;
-        work.device = row.small(3);
-        work.context = row.small(4);
-        work.stream = row.small(5);
+        GpuWorkEvent work{.begin_ns = at.begin,
+                          .end_ns = at.end,
+                          .device = row.small(3),
+                          .context = row.small(4),
+                          .stream = row.small(5)};
         work.correlation = row.small(6);
         if (const std::int64_t node = row.whole_or(7, 0); node != 0)
             work.graph = std::max(1u, static_cast<std::uint32_t>(node >> 32));
@@ -322,10 +321,7 @@ class NsysReader {
             if (found == taken.end() || stack.empty()) return;
             const auto [at, thread] = found->second;
             threads_.insert(thread);
-            SampleEvent sample;
-            sample.time_ns = at;
-            sample.weight_ns = period;
-            sample.tid = tid_of(thread);
+            SampleEvent sample{.time_ns = at, .weight_ns = period, .tid = tid_of(thread)};
             out_.add_sample(pid_of(thread), sample, stack);
         };
         each("SAMPLING_CALLCHAINS", {"id", "symbol", "module"}, [&](const SqliteTable& row) {
@@ -339,10 +335,8 @@ class NsysReader {
         finish();
     }
     FrameEvent frame_of(const SqliteTable& row) const {
-        FrameEvent frame;
-        frame.function = string(row.whole(1));
-        frame.module = string(row.whole(2));
-        return frame;
+        return {.function = std::string(string(row.whole(1))),
+                .module = std::string(string(row.whole(2)))};
     }
 
     void name_threads() {
@@ -397,19 +391,18 @@ class NsysReader {
         const auto number = [&](int column) {
             return static_cast<int>(std::min<std::uint32_t>(row.small(column), 1u << 20));
         };
-        GpuDeviceEvent gpu;
-        gpu.device = row.whole(0) ? row.small(0) : row.small(1);
-        gpu.name = row.text(2);
-        gpu.uuid = row.text(3);
-        gpu.compute_major = number(4);
-        gpu.compute_minor = number(5);
-        gpu.multiprocessors = number(6);
-        gpu.warps_per_multiprocessor = row.small(7);
-        gpu.blocks_per_multiprocessor = row.small(8);
-        gpu.registers_per_multiprocessor = row.small(9);
-        gpu.shared_per_multiprocessor = row.small(10);
-        gpu.shared_per_block = row.small(11);
-        gpu.l2_bytes = row.small(12);
+        GpuDeviceEvent gpu{.device = row.whole(0) ? row.small(0) : row.small(1),
+                           .name = std::string(row.text(2)),
+                           .uuid = std::string(row.text(3)),
+                           .compute_major = number(4),
+                           .compute_minor = number(5),
+                           .multiprocessors = number(6),
+                           .warps_per_multiprocessor = row.small(7),
+                           .blocks_per_multiprocessor = row.small(8),
+                           .registers_per_multiprocessor = row.small(9),
+                           .shared_per_multiprocessor = row.small(10),
+                           .shared_per_block = row.small(11),
+                           .l2_bytes = row.small(12)};
         gpu.clock_khz =
             static_cast<int>(std::clamp<std::int64_t>(row.whole_or(13, 0) / 1000, 0, 1 << 30));
         gpu.memory_bytes = large(row, 14);

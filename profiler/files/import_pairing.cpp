@@ -23,14 +23,14 @@ std::size_t row_of(const ImportedEvent& span, const std::vector<ImportedEvent>& 
     for (const ImportedEvent& outer : open)
         if (lies_inside(span, outer)) row = std::max<std::size_t>(row, outer.depth + 1u);
     const auto is_taken = [&](const ImportedEvent& other) { return other.depth == row; };
-    while (std::any_of(open.begin(), open.end(), is_taken)) ++row;
+    while (std::ranges::any_of(open, is_taken)) ++row;
     return row;
 }
 
 /// Whole ranges say nothing of their rows: those follow from what surrounds them. Returns how many
 /// overlap others without lying inside.
 std::uint64_t nest(std::vector<ImportedEvent>& spans, std::int64_t rounding_ns) {
-    std::stable_sort(spans.begin(), spans.end(), begins_earlier);
+    std::ranges::stable_sort(spans, begins_earlier);
     std::vector<ImportedEvent> open;  // on different rows
     std::uint64_t overlapping = 0;
     for (ImportedEvent& span : spans) {
@@ -42,8 +42,8 @@ std::uint64_t nest(std::vector<ImportedEvent>& spans, std::int64_t rounding_ns) 
             return rounded || outer.end_ns <= span.begin_ns;
         });
         span.begin_ns = begin;
-        const bool overlaps = std::any_of(
-            open.begin(), open.end(), [&](const auto& outer) { return !lies_inside(span, outer); });
+        const bool overlaps =
+            std::ranges::any_of(open, [&](const auto& outer) { return !lies_inside(span, outer); });
         overlapping += overlaps ? 1 : 0;
         const std::size_t row = row_of(span, open);
         span.depth = static_cast<std::uint8_t>(std::min(row, kImportRows));
@@ -52,7 +52,7 @@ std::uint64_t nest(std::vector<ImportedEvent>& spans, std::int64_t rounding_ns) 
     }
     // What ends at one time: inner ranges before outer ones, and of a row those before that begin
     // first.
-    std::stable_sort(spans.begin(), spans.end(), [](const auto& a, const auto& b) {
+    std::ranges::stable_sort(spans, [](const auto& a, const auto& b) {
         return a.end_ns != b.end_ns ? a.end_ns < b.end_ns : a.depth > b.depth;
     });
     return overlapping;
@@ -65,8 +65,7 @@ bool join_ends(std::vector<ImportedEvent>& events, Pairing& found) {
     const auto earlier = [](const ImportedEvent& a, const ImportedEvent& b) {
         return a.begin_ns < b.begin_ns;
     };
-    if (!std::is_sorted(events.begin(), events.end(), earlier))
-        std::stable_sort(events.begin(), events.end(), earlier);
+    if (!std::ranges::is_sorted(events, earlier)) std::ranges::stable_sort(events, earlier);
     bool whole = false;
     for (const ImportedEvent& event : events) {
         if (event.kind == Kind::begin) {

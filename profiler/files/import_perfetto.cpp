@@ -271,9 +271,10 @@ class Reader {
                               payload == nullptr ? PayloadKind::whole : payload->kind});
             return;
         }
-        ImportedEvent slice;
-        slice.kind = e.type == 1 ? ImportedEvent::Kind::begin : ImportedEvent::Kind::end;
-        slice.begin_ns = slice.end_ns = time;
+        ImportedEvent slice{
+            .begin_ns = time,
+            .end_ns = time,
+            .kind = e.type == 1 ? ImportedEvent::Kind::begin : ImportedEvent::Kind::end};
         if (e.type == 1) {
             slice.name = out_.name(e.name, e.domain);
             if (!e.category.empty()) slice.category = out_.category(e.category, e.domain);
@@ -296,8 +297,7 @@ class Reader {
         std::vector<RangeValueEvent> out;
         for (const Note& note : e.notes) {
             if (&note == payload || note.is_ours() || out.size() == kMost) continue;
-            RangeValueEvent value;
-            value.name = out_.name(note.name);
+            RangeValueEvent value{.name = out_.name(note.name)};
             value.value = note.text.empty() ? note.value : out_.name(note.text);
             value.kind = note.text.empty() ? note.kind : PayloadKind::name;
             out.push_back(value);

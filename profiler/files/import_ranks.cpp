@@ -64,9 +64,8 @@ std::vector<Host> hosts_of(std::span<const std::string> files, const TraceStore&
         for (std::size_t p = first[f]; p < first[f + 1] && name.empty(); ++p)
             if (const std::string& host = store.processes()[p].labels.host; !host.empty())
                 name = "host " + host;
-        auto at = std::find_if(out.begin(), out.end(), [&](const Host& host) {
-            return !name.empty() && host.name == name;
-        });
+        auto at = std::ranges::find_if(
+            out, [&](const Host& host) { return !name.empty() && host.name == name; });
         if (at == out.end())
             at = out.insert(out.end(),
                             {name.empty() ? fs::path(files[f]).filename().string() : name, {}});

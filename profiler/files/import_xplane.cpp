@@ -264,10 +264,8 @@ class XplaneReader {
             if (event.begin_ns == event.end_ns)
                 return out_.add_instant(
                     {event.begin_ns, 0, track, out_.name(event.name), PayloadKind::whole});
-            ImportedEvent span;
-            span.begin_ns = event.begin_ns;
-            span.end_ns = event.end_ns;
-            span.name = out_.name(event.name);
+            ImportedEvent span{
+                .begin_ns = event.begin_ns, .end_ns = event.end_ns, .name = out_.name(event.name)};
             for (const Stat& s : event.stats) {
                 if (plane.name_of(s) == "correlation_id") {
                     span.flow = s.value;
@@ -288,8 +286,7 @@ class XplaneReader {
         constexpr std::string_view kStream = "Stream #";
         if (!line.name.starts_with(kStream))
             return out_.notes.pass_over("lines of a GPU that XLA made of its streams");
-        GpuWorkEvent of_stream;
-        of_stream.device = device;
+        GpuWorkEvent of_stream{.device = device};
         read_number(line.name.substr(kStream.size()), of_stream.stream);
         for_each_event(plane, at, line.begin_ns, [&](const XEvent& event) {
             GpuWorkEvent work = of_stream;

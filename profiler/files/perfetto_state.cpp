@@ -136,8 +136,7 @@ void SequenceState::take_interned(ProtoReader data) {
 bool Note::is_ours() const { return name == kDriverNote || name == kNotEndedNote; }
 
 const Note* Event::note(std::string_view wanted) const {
-    const auto found =
-        std::find_if(notes.begin(), notes.end(), [&](const Note& n) { return n.name == wanted; });
+    const auto found = std::ranges::find(notes, wanted, &Note::name);
     return found == notes.end() ? nullptr : &*found;
 }
 
@@ -148,7 +147,7 @@ std::uint64_t Event::number(std::string_view wanted) const {
 
 const Note* Event::payload() const {
     const auto own = [](const Note& n) { return n.text.empty() && !n.is_ours(); };
-    const auto found = std::find_if(notes.begin(), notes.end(), own);
+    const auto found = std::ranges::find_if(notes, own);
     return found == notes.end() ? nullptr : &*found;
 }
 

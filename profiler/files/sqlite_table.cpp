@@ -81,13 +81,13 @@ SqliteBytes::SqliteBytes(std::string& bytes, std::function<bool()> continues)
                       "SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage > 0 AND "
                       "name NOT LIKE 'sqlite%' ORDER BY name");
     while (found.next())
-        if (const auto name = found.text(0); std::none_of(name.begin(), name.end(), is_control))
+        if (const auto name = found.text(0); std::ranges::none_of(name, is_control))
             tables_.emplace_back(name);
     readable_ = !found.damaged();
 }
 
 bool SqliteBytes::has(std::string_view table) const {
-    return std::find(tables_.begin(), tables_.end(), table) != tables_.end();
+    return std::ranges::find(tables_, table) != tables_.end();
 }
 
 std::vector<std::string> SqliteBytes::columns(const std::string& table) const {
@@ -109,9 +109,8 @@ SqliteTable::SqliteTable(const SqliteBytes& file, const std::string& table,
     const std::vector<std::string> known = file.columns(table);
     std::vector<std::string> chosen;
     for (const char* column : columns)
-        chosen.push_back(std::find(known.begin(), known.end(), column) != known.end()
-                             ? identifier(column)
-                             : "NULL");
+        chosen.push_back(std::ranges::find(known, column) != known.end() ? identifier(column)
+                                                                         : "NULL");
     prepare(file, fmt::format("SELECT {} FROM {}{}", fmt::join(chosen, ", "), identifier(table),
                               where.empty() ? "" : " WHERE " + where));
 }

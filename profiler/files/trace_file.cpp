@@ -33,8 +33,7 @@ bool is_trace_file(const fs::path& path) {
     if (zipped) name.resize(name.size() - 3);
     for (const char* end : {".pftrace", ".perfetto-trace", ".perfetto", ".xplane.pb", ".sqlite"})
         if (name.ends_with(end)) return true;
-    std::error_code error;
-    if (!name.ends_with(".json") || !fs::is_regular_file(path, error)) return false;
+    if (!name.ends_with(".json") || !file_exists(path)) return false;
     return zipped || sniff_json(path);
 }
 

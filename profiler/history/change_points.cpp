@@ -38,8 +38,7 @@ Blocks blocks_of(std::span<const Point> points) {
 std::vector<double> ranks_of(std::span<const double> values) {
     std::vector<std::size_t> order(values.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return values[a] < values[b]; });
     std::vector<double> ranks(values.size());
     for (std::size_t i = 0; i < order.size();) {
         std::size_t end = i + 1;

@@ -123,8 +123,7 @@ Result<void> Database::is_ours() const {
 }
 
 Result<Database> Database::open(const fs::path& path) {
-    std::error_code ignored;
-    const bool there = fs::exists(path, ignored);
+    const bool there = path_exists(path);
     GS_TRY(Database database, connect(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE));
     if (!there) database.new_ = New::made;
     const auto tables = database.whole_of("SELECT count(*) FROM sqlite_master");
@@ -142,8 +141,7 @@ Result<Database> Database::open(const fs::path& path) {
 }
 
 Result<Database> Database::open_to_read(const fs::path& path, const std::string& advice) {
-    std::error_code error;
-    if (!fs::exists(path, error))
+    if (!path_exists(path))
         return fail(ErrorKind::not_found, path.string(), "no such file", advice);
     GS_TRY(Database database, connect(path, SQLITE_OPEN_READONLY));
     if (database.run("SELECT 1 FROM sqlite_master")) {

@@ -177,8 +177,7 @@ std::vector<double> past_medians(const History& history, const Subject& subject,
 
 Quantiles quantiles_of(std::vector<double>& values) {
     std::sort(values.begin(), values.end());
-    Quantiles out;
-    out.count = values.size();
+    Quantiles out{.count = values.size()};
     if (values.empty()) return out;
     out.p05 = percentile(values, 5);
     out.p25 = percentile(values, 25);

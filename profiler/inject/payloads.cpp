@@ -92,8 +92,7 @@ class Reader {
             if (schema->readable) take_struct(*schema, base, size);
             return;
         }
-        SchemaEntry alone;
-        alone.type = data.schema;
+        SchemaEntry alone{.type = data.schema};
         if (is_character(alone.type)) alone.flags = kEntryZeroTerminated;
         if (size == kNoSize) size = is_character(alone.type) ? 0 : scalar_size(alone.type);
         take(alone, base, size, 1);

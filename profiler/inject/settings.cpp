@@ -20,10 +20,10 @@ std::uint64_t number(const char* variable, std::uint64_t otherwise) {
 }
 
 Settings read() {
-    Settings s;
-    s.cupti = !is("GAUSSCOPE_CUPTI", "0");
-    s.graph_nodes_s = is("GAUSSCOPE_CUPTI_GRAPHS", "nodes") ? ~std::uint64_t{0}
-                                                            : number("GAUSSCOPE_CUPTI_GRAPHS", 0);
+    Settings s{.cupti = !is("GAUSSCOPE_CUPTI", "0"),
+               .graph_nodes_s = is("GAUSSCOPE_CUPTI_GRAPHS", "nodes")
+                                    ? ~std::uint64_t{0}
+                                    : number("GAUSSCOPE_CUPTI_GRAPHS", 0)};
     s.rest_s = number("GAUSSCOPE_CUPTI_REST", s.rest_s);
     s.pause_rest_s = number("GAUSSCOPE_CUPTI_REST", s.pause_rest_s);
     if (const char* path = ::secure_getenv("GAUSSCOPE_CUPTI_LIBRARY"))

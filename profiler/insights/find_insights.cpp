@@ -90,9 +90,8 @@ bool is_equal(const TraceStore& store, const Insight& a, const Insight& b) {
 void join_equal(const TraceStore& store, std::vector<Insight>& findings) {
     std::vector<Insight> out;
     for (Insight& found : findings) {
-        const auto same = std::find_if(out.begin(), out.end(), [&](const Insight& other) {
-            return is_equal(store, other, found);
-        });
+        const auto same = std::ranges::find_if(
+            out, [&](const Insight& other) { return is_equal(store, other, found); });
         if (same == out.end())
             out.push_back(std::move(found));
         else
@@ -103,10 +102,9 @@ void join_equal(const TraceStore& store, std::vector<Insight>& findings) {
 
 /// A process that has anything to look at.
 bool has_spans(const TraceStore& store, std::uint32_t process) {
-    return std::any_of(store.tracks().begin(), store.tracks().end(), [&](const TraceTrack& track) {
+    return std::ranges::any_of(store.tracks(), [&](const TraceTrack& track) {
         return track.process == process &&
-               std::any_of(track.rows.begin(), track.rows.end(),
-                           [](const auto& row) { return !row.empty(); });
+               std::ranges::any_of(track.rows, [](const auto& row) { return !row.empty(); });
     });
 }
 
@@ -129,11 +127,10 @@ Insights find_insights(const TraceStore& store, const InsightOptions& options) {
     }
     out.ranks = rank_figures(store, loads);
     // Unknown times are last; equal times keep the rules' order.
-    std::stable_sort(
-        out.findings.begin(), out.findings.end(), [](const Insight& a, const Insight& b) {
-            return std::isfinite(a.recoverable_ms) &&
-                   (!std::isfinite(b.recoverable_ms) || a.recoverable_ms > b.recoverable_ms);
-        });
+    std::ranges::stable_sort(out.findings, [](const Insight& a, const Insight& b) {
+        return std::isfinite(a.recoverable_ms) &&
+               (!std::isfinite(b.recoverable_ms) || a.recoverable_ms > b.recoverable_ms);
+    });
     join_equal(store, out.findings);
     for (Outcome& o : outcomes) {
         if (o.found) continue;

@@ -33,9 +33,9 @@ bool is_share(GpuCounter counter) {
 /// Where GPU work of the process was recorded, those GPUs; else all that CUDA showed it.
 bool uses(const Subject& s, std::string_view uuid) {
     const auto& devices = s.traced().devices;
-    return std::any_of(devices.begin(), devices.end(), [&](const GpuDeviceEvent& d) {
+    return std::ranges::any_of(devices, [&](const GpuDeviceEvent& d) {
         return d.uuid == uuid &&
-               (s.works.empty() || std::any_of(s.works.begin(), s.works.end(), [&](const Work& w) {
+               (s.works.empty() || std::ranges::any_of(s.works, [&](const Work& w) {
                     return s.store.tracks()[w.track].device == d.device;
                 }));
     });
@@ -57,8 +57,7 @@ std::vector<CounterPoint> counter_points(const Subject& s, GpuCounter counter) {
     for (const CounterSeries& series : s.store.counters()) {
         const std::string_view name = s.store.name(series.name);
         const auto names = names_of(counter);
-        if (std::none_of(names.begin(), names.end(),
-                         [&](const char* n) { return name.find(n) != name.npos; }) ||
+        if (std::ranges::none_of(names, [&](const char* n) { return name.find(n) != name.npos; }) ||
             !concerns(s, series.process, name))
             continue;
         for (const CounterPoint& p : series.points.view())

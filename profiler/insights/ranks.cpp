@@ -43,8 +43,7 @@ void take_traffic(const TraceStore& store, const Iterations& its, RankLoad& out)
 }
 
 RankLoad load_of(const TraceStore& store, std::uint32_t process, const InsightOptions& options) {
-    RankLoad out;
-    out.process = process;
+    RankLoad out{.process = process};
     const Iterations its = iterations_of(store, process, options);
     if (its.items.size() < kLeastSamples) return out;
     out.track = its.track;
@@ -80,9 +79,9 @@ RankFigures figures_of(const TraceStore& store, const RankLoad& load, double lea
     RankFigures out{.process = load.process,
                     .pid = process.pid,
                     .rank = process.labels.rank,
-                    .job = process.labels.job};
-    out.iterations = load.own.size();
-    out.iteration_ms = load.iteration_ms;
+                    .job = process.labels.job,
+                    .iterations = load.own.size(),
+                    .iteration_ms = load.iteration_ms};
     if (load.communicates) {
         out.own_ms = load.own_ms;
         out.exposed_ms = load.exposed_ms;

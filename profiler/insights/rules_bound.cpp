@@ -140,9 +140,8 @@ struct KernelCounters {
 };
 
 std::optional<KernelCounters> counters_of(const Subject& s) {
-    KernelCounters c;
-    c.memory = counter_mean(s, GpuCounter::memory);
-    c.occupancy = counter_mean(s, GpuCounter::occupancy);
+    KernelCounters c{.memory = counter_mean(s, GpuCounter::memory),
+                     .occupancy = counter_mean(s, GpuCounter::occupancy)};
     for (const GpuCounter unit : {GpuCounter::throughput, GpuCounter::tensor})
         if (const double share = counter_mean(s, unit); std::isfinite(share)) {
             c.compute = std::max(c.compute, share);

@@ -62,9 +62,7 @@ Answer clocks(const Subject& s) {
     i.advice =
         "Power cap: nvidia-smi -q -d POWER, -pl raises it where allowed. Heat: airflow. Clocks set "
         "by hand: nvidia-smi -rgc. Until then compare runs in cycles, not in seconds.";
-    const auto slowest = std::min_element(
-        points.begin(), points.end(),
-        [](const CounterPoint& a, const CounterPoint& b) { return a.value < b.value; });
+    const auto slowest = std::ranges::min_element(points, {}, &CounterPoint::value);
     if (slowest != points.end())
         i.evidence.push_back({kNoTrack, 0, slowest->time_ns, slowest->time_ns + 1'000'000,
                               fmt::format("{:.0f} MHz", slowest->value)});
@@ -98,8 +96,7 @@ std::vector<Overhead> overheads(const Subject& s, const Wanted& wanted) {
 }
 
 bool has_overheads(const Subject& s) {
-    return s.activity.has_api ||
-           std::any_of(s.store.tracks().begin(), s.store.tracks().end(), [&](const TraceTrack& t) {
+    return s.activity.has_api || std::ranges::any_of(s.store.tracks(), [&](const TraceTrack& t) {
                return t.process == s.process && t.kind == TrackKind::overhead;
            });
 }

@@ -35,8 +35,7 @@ Answer idle_gpu(const Subject& s) {
         by_cause[c] = {s.gap_ms(static_cast<GapCause>(c)), static_cast<GapCause>(c)};
         gaps += by_cause[c].first;
     }
-    std::sort(by_cause.begin(), by_cause.end(),
-              [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::ranges::sort(by_cause, [](const auto& a, const auto& b) { return a.first > b.first; });
     for (const auto& [ms, cause] : by_cause)
         if (ms >= 0.02 * gaps && ms > 0)
             causes +=
@@ -178,8 +177,7 @@ Answer graphs_missing(const Subject& s) {
     const Launching l = look_at_launches(s);
     if (!l.bound) return {};
     std::vector<Sequence> sequences = sequences_of(s);
-    std::sort(sequences.begin(), sequences.end(),
-              [](const auto& a, const auto& b) { return a.hash < b.hash; });
+    std::ranges::sort(sequences, [](const auto& a, const auto& b) { return a.hash < b.hash; });
     std::size_t most = 0, first = 0;
     for (std::size_t i = 0, begin = 0; i < sequences.size(); ++i) {
         if (sequences[i].hash != sequences[begin].hash) begin = i;

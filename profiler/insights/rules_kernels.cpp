@@ -71,7 +71,7 @@ std::vector<KernelUse> uses_of(const Subject& s) {
 
 std::string why_none(const Subject& s) {
     if (!s.activity.has_gpu) return kNoGpuWork;
-    if (std::none_of(s.works.begin(), s.works.end(), described))
+    if (std::ranges::none_of(s.works, described))
         return "the trace does not show how kernels were launched (grid, block, registers)";
     if (s.traced().devices.empty()) return "the trace does not contain the device's limits";
     return {};
@@ -151,9 +151,8 @@ Answer low_occupancy(const Subject& s) {
     auto found = sum_up(s, uses, gain, line);
     if (!found) return {};
     found->title = "Kernels that keep less than half of the warps a multiprocessor can hold";
-    const auto worst =
-        std::max_element(uses.begin(), uses.end(),
-                         [&](const KernelUse& a, const KernelUse& b) { return gain(a) < gain(b); });
+    const auto worst = std::ranges::max_element(
+        uses, [&](const KernelUse& a, const KernelUse& b) { return gain(a) < gain(b); });
     found->advice = occupancy_advice(worst->occupancy.limit);
     return {{std::move(*found)}, {}};
 }

@@ -49,9 +49,7 @@ namespace {
 // ---- R22
 
 const Iteration& slowest_of(const Subject& s) {
-    return *std::max_element(
-        s.iterations.items.begin(), s.iterations.items.end(),
-        [](const Iteration& x, const Iteration& y) { return x.milliseconds() < y.milliseconds(); });
+    return *std::ranges::max_element(s.iterations.items, {}, &Iteration::milliseconds);
 }
 Evidence slowest_iteration(const Subject& s) {
     const Iteration& i = slowest_of(s);
@@ -137,9 +135,8 @@ Answer stragglers(const Subject& s) {
     const RankLoad& usual = *usual_of(loads);
     const RankLoad* const mine = s.loads[s.process].get();
     if (!(mine->own_ms > 0) || pace_of(*mine, usual) != Pace::slow) {
-        const bool clear = std::none_of(loads.begin(), loads.end(), [&](const RankLoad* load) {
-            return pace_of(*load, usual) == Pace::unclear;
-        });
+        const bool clear = std::ranges::none_of(
+            loads, [&](const RankLoad* load) { return pace_of(*load, usual) == Pace::unclear; });
         return clear ? Answer{}
                      : cannot_tell(
                            "a rank is slower than the others, but may have waited for a "

@@ -42,8 +42,8 @@ std::string callers_of(const Subject& s, const std::vector<const Call*>& waits) 
     }
     std::vector<std::pair<std::string, std::pair<std::int64_t, std::size_t>>> sorted(
         by_caller.begin(), by_caller.end());
-    std::sort(sorted.begin(), sorted.end(),
-              [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
+    std::ranges::sort(sorted,
+                      [](const auto& a, const auto& b) { return a.second.first > b.second.first; });
     std::string out;
     for (std::size_t i = 0; i < std::min<std::size_t>(3, sorted.size()); ++i)
         out +=
@@ -141,8 +141,7 @@ Evidence copy_evidence(const Subject& s, const Work& w) {
 }
 
 bool has_copy_details(const Subject& s) {
-    return std::any_of(s.works.begin(), s.works.end(),
-                       [](const Work& w) { return w.detail != nullptr; });
+    return std::ranges::any_of(s.works, [](const Work& w) { return w.detail != nullptr; });
 }
 
 constexpr const char* kNoCopyDetails =

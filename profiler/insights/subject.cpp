@@ -129,7 +129,7 @@ void Subject::choose_iterations() {
                     items.end() - static_cast<std::ptrdiff_t>(options.max_iterations));
     std::vector<double> ms;
     for (const Iteration& i : items) ms.push_back(i.milliseconds());
-    std::sort(ms.begin(), ms.end());
+    std::ranges::sort(ms);
     iteration_ms = percentile(ms, 50);
     mean_ms = std::accumulate(ms.begin(), ms.end(), 0.0) / static_cast<double>(ms.size());
 }
@@ -163,8 +163,8 @@ void Subject::gather_works() {
             }
         }
     }
-    std::sort(works.begin(), works.end(),
-              [](const Work& a, const Work& b) { return a.span->begin_ns < b.span->begin_ns; });
+    std::ranges::sort(
+        works, [](const Work& a, const Work& b) { return a.span->begin_ns < b.span->begin_ns; });
 }
 
 void Subject::gather_calls() {
@@ -188,8 +188,8 @@ void Subject::gather_calls() {
         if (!launches)
             for (std::size_t i = first; i < calls.size(); ++i) calls[i].waits = false;
     }
-    std::sort(calls.begin(), calls.end(),
-              [](const Call& a, const Call& b) { return a.span->begin_ns < b.span->begin_ns; });
+    std::ranges::sort(
+        calls, [](const Call& a, const Call& b) { return a.span->begin_ns < b.span->begin_ns; });
 }
 
 // Data is being waited for in ranges of such a name on the iterations' own thread, and between two
@@ -297,9 +297,7 @@ double Subject::gap_ms(GapCause cause) const {
 
 std::string Subject::iteration_at(std::int64_t t) const {
     const auto& items = iterations.items;
-    const auto after =
-        std::upper_bound(items.begin(), items.end(), t,
-                         [](std::int64_t time, const Iteration& i) { return time < i.end_ns; });
+    const auto after = std::ranges::upper_bound(items, t, {}, &Iteration::end_ns);
     if (after == items.end()) return "the last iteration";
     return fmt::format("iteration {}", after->number);
 }
@@ -320,13 +318,11 @@ Evidence Subject::evidence(const Call& call, std::string text) const {
 
 Insight insight(const Subject& subject, std::string title, double recoverable_ms,
                 Confidence confidence) {
-    Insight out;
-    out.title = std::move(title);
-    out.process = subject.process;
-    out.recoverable_ms = recoverable_ms;
-    out.share = subject.share(recoverable_ms);
-    out.confidence = subject.iterations.inferred ? Confidence::inferred : confidence;
-    return out;
+    return {.title = std::move(title),
+            .process = subject.process,
+            .recoverable_ms = recoverable_ms,
+            .share = subject.share(recoverable_ms),
+            .confidence = subject.iterations.inferred ? Confidence::inferred : confidence};
 }
 
 }  // namespace gs::insights

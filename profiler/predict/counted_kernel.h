@@ -50,9 +50,7 @@ class CountedKernel {
     bool lies_in(const LoopCost* inner, const LoopCost& outer) const {
         for (int number = inner != nullptr ? inner->parent : 0; number != 0;) {
             if (number == outer.number) return true;
-            const auto next =
-                std::find_if(loops().begin(), loops().end(),
-                             [&](const LoopCost& loop) { return loop.number == number; });
+            const auto next = std::ranges::find(loops(), number, &LoopCost::number);
             number = next == loops().end() ? 0 : next->parent;
         }
         return false;

@@ -76,7 +76,7 @@ std::vector<double> items_of(const std::vector<TileLoad>& tiles) {
         for (; left > kItem; left -= kItem) out.push_back(each * kItem);
         out.push_back(each * left + 32);  // an empty tile ends at once, but not in no time
     }
-    std::sort(out.begin(), out.end(), std::greater<>());
+    std::ranges::sort(out, std::greater<>());
     return out;
 }
 
@@ -359,8 +359,7 @@ class Frame {
                    loop.code.fp32 >= 0.9 * walk->code.fp32;
         };
         const double splats = splats_a_turn(code_of(walk).issue / kBackwardInstructions);
-        const double copies =
-            static_cast<double>(std::count_if(k.loops().begin(), k.loops().end(), walks));
+        const double copies = static_cast<double>(std::ranges::count_if(k.loops(), walks));
         const double n = work_.batch,
                      batches = counts_.live_isects / kBackwardBatch + counts_.items,
                      left_over = (splats - 1) / 2 * kBlockWarps * batches,

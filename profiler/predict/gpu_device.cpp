@@ -211,9 +211,8 @@ Result<std::vector<GpuDevice>> gpu_devices_named(const std::string& list) {
         const std::string id = plain_name(std::string_view(list).substr(at, end - at));
         at = end + 1;
         if (id == "all") return all;
-        const auto found = std::find_if(all.begin(), all.end(), [&](const GpuDevice& device) {
-            return plain_name(device.id) == id;
-        });
+        const auto found = std::ranges::find_if(
+            all, [&](const GpuDevice& device) { return plain_name(device.id) == id; });
         if (found == all.end()) {
             std::string ids;
             for (const GpuDevice& device : all) ids += (ids.empty() ? "" : ", ") + device.id;

@@ -48,8 +48,7 @@ PredictedMs interval_of(std::vector<double> seconds, double point) {
 }
 
 PredictedStage stage_of(const StageDemand& demand, const ResourceSeconds& resources) {
-    PredictedStage out;
-    out.stage = demand.stage;
+    PredictedStage out{.stage = demand.stage};
     const double all = seconds_of(resources);
     const auto most = std::max_element(resources.begin(), resources.end());
     out.bound_by = static_cast<GpuResource>(most - resources.begin());
@@ -62,10 +61,8 @@ PredictedStage stage_of(const StageDemand& demand, const ResourceSeconds& resour
 
 Prediction predict(const PredictedWork& work, const KernelCosts& costs, const GpuDevice& gpu,
                    const ModelFit& fit) {
-    Prediction out;
-    out.gpu = gpu.id;
-    out.training = work.frame.training;
-    out.memory_bytes = predicted_memory(work);
+    Prediction out{
+        .gpu = gpu.id, .training = work.frame.training, .memory_bytes = predicted_memory(work)};
     out.fits = out.memory_bytes + kOthersBytes <= gpu.memory_gb * 1e9;
     const std::vector<StageDemand> demands = frame_demands(work, costs, gpu);
     std::vector<double> totals(kDraws, 0.0);

@@ -1,12 +1,10 @@
 #include "profiler/predict/kernel_costs.h"
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 
 #include "base/assets.h"
 #include "base/check.h"
-#include "base/try.h"
 
 namespace gs {
 namespace {

@@ -24,8 +24,7 @@ constexpr double kLatencyBand = 0.3;  ///< log; of latencies and launches no row
                                       ///< and ours are of one GPU
 
 const GpuDevice* device_of(const std::vector<GpuDevice>& gpus, const std::string& id) {
-    const auto found =
-        std::find_if(gpus.begin(), gpus.end(), [&](const GpuDevice& g) { return g.id == id; });
+    const auto found = std::ranges::find(gpus, id, &GpuDevice::id);
     return found == gpus.end() ? nullptr : &*found;
 }
 

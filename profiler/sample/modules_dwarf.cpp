@@ -44,15 +44,13 @@ struct Symbols {
                 continue;
             all.push_back({address - bias, symbol.st_size, i});
         }
-        std::sort(all.begin(), all.end(), [](const Function& a, const Function& b) {
+        std::ranges::sort(all, [](const Function& a, const Function& b) {
             return std::tie(a.begin, a.size) < std::tie(b.begin, b.size);
         });
     }
     /// Of the symbols there; one without a size reaches to the next. -1: none.
     int at(std::uint64_t address) const {
-        auto next =
-            std::upper_bound(all.begin(), all.end(), address,
-                             [](std::uint64_t a, const Function& f) { return a < f.begin; });
+        auto next = std::ranges::upper_bound(all, address, {}, &Function::begin);
         if (next == all.begin()) return -1;
         const Function& f = *(next - 1);
         return f.size == 0 || address - f.begin < f.size ? f.index : -1;

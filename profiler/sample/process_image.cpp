@@ -1,7 +1,6 @@
 #include "profiler/sample/process_image.h"
 
 #include <algorithm>
-#include <fstream>
 #include <sstream>
 
 #include "profiler/sample/modules.h"
@@ -37,7 +36,7 @@ void ProcessImage::map(CodeMapping mapping) {
                mapping.address < m.address + m.length;
     };
     if (std::ranges::find(mappings_, mapping) != mappings_.end()) return;
-    const bool replaces = std::any_of(mappings_.begin(), mappings_.end(), overlaps);
+    const bool replaces = std::ranges::any_of(mappings_, overlaps);
     if (replaces) {
         std::erase_if(mappings_, overlaps);
         frames_.clear();
@@ -45,9 +44,8 @@ void ProcessImage::map(CodeMapping mapping) {
         unread_ = mappings_;
     }
     unread_.push_back(mapping);
-    const auto place = std::lower_bound(
-        mappings_.begin(), mappings_.end(), mapping.address,
-        [](const CodeMapping& m, std::uint64_t address) { return m.address < address; });
+    const auto place =
+        std::ranges::lower_bound(mappings_, mapping.address, {}, &CodeMapping::address);
     mappings_.insert(place, std::move(mapping));
 }
 
@@ -63,9 +61,7 @@ void ProcessImage::load() {
 }
 
 const CodeMapping* ProcessImage::mapping_at(std::uint64_t address) const {
-    const auto next =
-        std::upper_bound(mappings_.begin(), mappings_.end(), address,
-                         [](std::uint64_t a, const CodeMapping& m) { return a < m.address; });
+    const auto next = std::ranges::upper_bound(mappings_, address, {}, &CodeMapping::address);
     if (next == mappings_.begin()) return nullptr;
     const CodeMapping& found = *(next - 1);
     return address - found.address < found.length ? &found : nullptr;

@@ -49,23 +49,22 @@ std::optional<PythonLayout> own_layout(std::uint32_t pid, std::uint64_t runtime)
     // The cookie, version, free_threaded; then structs: runtime (3), interpreter (13), thread (9),
     // frame (6), code (10).
     constexpr std::size_t kRuntime = 3, kInterpreter = 6, kThread = 19, kFrame = 28, kCode = 34;
-    PythonLayout out;
-    out.interpreters = word[kRuntime + 2];
-    out.next_interpreter = word[kInterpreter + 2];
-    out.threads = word[kInterpreter + 3];
-    out.next_thread = word[kThread + 2];
-    out.frame = word[kThread + 4];
-    out.native_id = word[kThread + 6];
-    out.previous = word[kFrame + 1];
-    out.code = word[kFrame + 2];
-    out.instruction = word[kFrame + 3];
-    out.entry = word[kFrame + 5];
-    out.file = word[kCode + 1];
-    out.name = word[kCode + 3];
-    out.lines = word[kCode + 4];
-    out.first_line = word[kCode + 5];
-    out.bytecode = word[kCode + 9];
-    out.text = 40;
+    PythonLayout out{.interpreters = word[kRuntime + 2],
+                     .next_interpreter = word[kInterpreter + 2],
+                     .threads = word[kInterpreter + 3],
+                     .next_thread = word[kThread + 2],
+                     .native_id = word[kThread + 6],
+                     .frame = word[kThread + 4],
+                     .previous = word[kFrame + 1],
+                     .code = word[kFrame + 2],
+                     .instruction = word[kFrame + 3],
+                     .entry = word[kFrame + 5],
+                     .file = word[kCode + 1],
+                     .name = word[kCode + 3],
+                     .lines = word[kCode + 4],
+                     .first_line = word[kCode + 5],
+                     .text = 40,
+                     .bytecode = word[kCode + 9]};
     const auto inside = [](std::uint64_t offset) { return offset + 8 <= kFrameBytes; };
     if (!inside(out.previous) || !inside(out.code) || !inside(out.instruction) ||
         !inside(out.entry) || std::max({out.file, out.name, out.lines, out.first_line}) > 192)

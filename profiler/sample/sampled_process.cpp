@@ -41,10 +41,7 @@ bool is_evaluation(const FrameEvent& frame) {
 /// What a waiting thread left on its stack. Two of its registers are known; the others are there
 /// where functions saved them.
 PerfRecord record_of(std::uint32_t pid, const BlockedThread& thread, std::int64_t now_ns) {
-    PerfRecord out;
-    out.pid = pid;
-    out.tid = thread.tid;
-    out.time_ns = now_ns;
+    PerfRecord out{.time_ns = now_ns, .pid = pid, .tid = thread.tid};
     if (thread.stack_pointer == 0) return out;
     out.registers.known = true;
     out.registers.value[UserRegisters::kStackPointer] = thread.stack_pointer;

@@ -34,8 +34,7 @@ class SampledProcess {
     void map(const PerfRecord& record);
     /// It may be known already: from /proc, and from the kernel.
     void begin_thread(std::uint32_t tid) {
-        if (std::find(threads_.begin(), threads_.end(), tid) == threads_.end())
-            threads_.push_back(tid);
+        if (std::ranges::find(threads_, tid) == threads_.end()) threads_.push_back(tid);
     }
     /// False: that was its last thread.
     bool end_thread(std::uint32_t tid);

@@ -15,7 +15,6 @@
 namespace gs {
 
 using sample::PerfEvents;
-using sample::PerfOptions;
 using sample::PerfRecord;
 using sample::SampledProcess;
 

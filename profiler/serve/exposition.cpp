@@ -68,8 +68,7 @@ std::uint64_t TimeHistogram::count() const {
 }
 
 void TimeHistogram::add(double seconds) {
-    const auto bucket =
-        std::lower_bound(kBuckets.begin(), kBuckets.end(), seconds) - kBuckets.begin();
+    const auto bucket = std::ranges::lower_bound(kBuckets, seconds) - kBuckets.begin();
     ++counts[static_cast<std::size_t>(bucket)];
     sum += seconds;
 }

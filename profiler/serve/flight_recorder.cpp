@@ -260,10 +260,8 @@ bool FlightRecorder::write(const TraceStore& store, const Recording& recording) 
 
 bool FlightRecorder::write_report(const TraceStore& store, const TraceStore& part,
                                   const Recording& recording) const {
-    InsightOptions options;
-    options.begin_ns = recording.begin_ns;
-    options.end_ns = recording.end_ns;
-    options.past = options_.past;
+    const InsightOptions options{
+        .begin_ns = recording.begin_ns, .end_ns = recording.end_ns, .past = options_.past};
     const std::int64_t to_realtime = store.sources().realtime_offset_ns();
     const std::int64_t kept_from = store.timeline().kept_from_ns();
     const std::int64_t from = std::max({recording.begin_ns, kept_from, store.begin_ns()});

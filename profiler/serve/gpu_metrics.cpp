@@ -58,8 +58,7 @@ bool GpuMetrics::take(const TraceProcess& process, std::string_view name,
     const auto counter = gpu_counter_name(name);
     const GpuDeviceEvent* const device = counter ? find_device(process, counter->device) : nullptr;
     if (device == nullptr || device->uuid.empty()) return false;
-    const auto family = std::find_if(kTable.begin(), kTable.end(),
-                                     [&](const Family& f) { return f.counter == counter->metric; });
+    const auto family = std::ranges::find(kTable, counter->metric, &Family::counter);
     if (family == kTable.end()) return false;
     Gpu& gpu = by_uuid_[device->uuid];
     const bool by_reader = is_node_gpus(process);
@@ -78,8 +77,8 @@ void GpuMetrics::forget_before(std::int64_t time_ns) {
             if (point.time_ns < time_ns) point = {};
     std::erase_if(by_uuid_, [](const auto& entry) {
         const auto& newest = entry.second.newest;
-        return std::all_of(newest.begin(), newest.end(),
-                           [](const CounterPoint& point) { return point.time_ns == 0; });
+        return std::ranges::all_of(newest,
+                                   [](const CounterPoint& point) { return point.time_ns == 0; });
     });
 }
 

@@ -220,8 +220,7 @@ Result<Labels> otlp_pairs(const std::string& text) {
         int length = 0;
         const Held<char> decoded(::curl_easy_unescape(nullptr, encoded.c_str(), 0, &length));
         const std::string value(decoded.get(), static_cast<std::size_t>(length));
-        if (std::any_of(key.begin(), key.end(), is_control) ||
-            std::any_of(value.begin(), value.end(), is_control))
+        if (std::ranges::any_of(key, is_control) || std::ranges::any_of(value, is_control))
             return fail(ErrorKind::usage, key, "holds a control character");
         out.emplace_back(key, value);
     }
@@ -255,8 +254,7 @@ Result<std::unique_ptr<OtlpPusher>> OtlpPusher::start(OtlpOptions options) {
     options.url = std::move(url);
     const auto add = [&](const char* key, const std::string& text) {
         const auto is_it = [&](const auto& pair) { return pair.first == key; };
-        if (std::none_of(options.resource.begin(), options.resource.end(), is_it))
-            options.resource.emplace_back(key, text);
+        if (std::ranges::none_of(options.resource, is_it)) options.resource.emplace_back(key, text);
     };
     add("host.name", host_name());
     add("service.name", "gausscope");

@@ -90,8 +90,7 @@ void RecordingHook::work(const std::stop_token& stop) {
     for (;;) {
         const auto recording = waiting_.take_within(std::chrono::hours(1));
         if (!recording && stop.stop_requested()) return;
-        std::error_code error;
-        if (!recording || !fs::exists(*recording, error)) continue;  // removed for space
+        if (!recording || !path_exists(*recording)) continue;  // removed for space
         if (Clock::now() > end(stop))
             report(fmt::format("no time was left for {}", recording->string()));
         else

@@ -131,9 +131,7 @@ void Triggers::new_rules(Known& known, const TraceStore& store, const News& news
                          std::int64_t now_ns, insights::RankLoads& loads,
                          std::vector<Trigger>& out) const {
     if (known.iteration_ms.size() < kLeastIterations) return;
-    InsightOptions options;
-    options.loads = &loads;
-    options.process = news.process;
+    InsightOptions options{.process = news.process, .loads = &loads};
     options.end_ns = settled_until(store.processes()[news.process], now_ns);
     options.begin_ns = options.end_ns - 2 * kRuleIntervalNs;
     const Insights insights = find_insights(store, options);

@@ -52,9 +52,7 @@ std::vector<News> Watch::look(const TraceStore& store, std::int64_t now_ns) {
         if (is_node_gpus(process) || !records) continue;
         if (process.ended && now_ns - process.read_ns > kAfterEndNs) continue;
         const std::int64_t until = settled_until(process, now_ns);
-        News news;
-        news.process = p;
-        news.source = process.source;
+        News news{.process = p, .source = process.source};
         const auto known = seen_.find(news.source);
         // What was recorded before the first look is history; counters begin with the present.
         const std::int64_t since = looked_until_ == 0 ? until : std::min(looked_until_, until);

@@ -80,8 +80,7 @@ void FrameBook::take_frame(StatScope scope, const Timeline& timeline, const Name
                            std::uint32_t track_index, const TraceSpan& span, std::size_t depth,
                            bool lossy) {
     const TraceTrack& track = timeline.tracks()[track_index];
-    FrameSample sample;
-    sample.process = track.process;
+    FrameSample sample{.process = track.process};
     sample.number = frame_number(scope, names, sample.process, span);
     sample.begin_ns = span.begin_ns;
     sample.end_ns = span.end_ns;
@@ -107,9 +106,7 @@ void FrameBook::take_frame(StatScope scope, const Timeline& timeline, const Name
     add(own, span);
     for (std::size_t r = depth + 1; r < rows.size() && !parents.empty(); ++r) {
         const std::span<const TraceSpan> row = rows[r].view();
-        const auto first =
-            std::lower_bound(row.begin(), row.end(), span.begin_ns,
-                             [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
+        const auto first = std::ranges::lower_bound(row, span.begin_ns, {}, &TraceSpan::begin_ns);
         const std::span<const TraceSpan> inside(first, row.end());
         std::size_t p = 0;
         for (const TraceSpan& s : inside) {
@@ -235,8 +232,7 @@ std::vector<StageStats> FrameBook::call_statistics(const SlidingArray<Call> (&al
             newest_ns = std::max(newest_ns, call->end_ns);
         }
         if (milliseconds.empty()) continue;
-        StageStats stats;
-        stats.stage = static_cast<Stage>(s);
+        StageStats stats{.stage = static_cast<Stage>(s)};
         set_figures(stats, milliseconds);
         stats.calls = stats.samples;
         stats.newest_ns = newest_ns;

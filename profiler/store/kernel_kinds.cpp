@@ -45,9 +45,8 @@ std::string words_of(std::string_view name) {
 
 std::string_view first_match(const std::vector<PatternRule>& rules, std::string_view name,
                              std::string_view otherwise) {
-    const auto found = std::find_if(rules.begin(), rules.end(), [&](const PatternRule& rule) {
-        return matches_pattern(rule.pattern, name);
-    });
+    const auto found = std::ranges::find_if(
+        rules, [&](const PatternRule& rule) { return matches_pattern(rule.pattern, name); });
     return found == rules.end() ? otherwise : std::string_view(found->word);
 }
 

@@ -110,16 +110,14 @@ void LaunchJoin::stage_host(const TraceSource& source, const TraceBatch& batch,
                             const TraceParts& parts) {
     const std::uint32_t of = source.process;
     for (const ApiCallEvent& e : batch.api_calls) {
-        StagedSpan s;
-        s.span = {e.begin_ns, e.end_ns, e.result, source.name(e.name), e.result != 0};
-        s.correlation = e.correlation;
-        s.first_row = e.driver ? 1 : 0;
+        StagedSpan s{.span = {e.begin_ns, e.end_ns, e.result, source.name(e.name), e.result != 0},
+                     .correlation = e.correlation,
+                     .first_row = std::uint8_t{e.driver}};
         stage(track_beside(parts.timeline, of, batch.pid, e.tid, TrackKind::api), s,
               parts.timeline);
     }
     for (const OverheadEvent& e : batch.overheads) {
-        StagedSpan s;
-        s.span = {e.begin_ns, e.end_ns, 0, parts.names.intern(name_of(e.kind))};
+        StagedSpan s{.span = {e.begin_ns, e.end_ns, 0, parts.names.intern(name_of(e.kind))}};
         stage(track_beside(parts.timeline, of, batch.pid, e.tid, TrackKind::overhead), s,
               parts.timeline);
     }
@@ -130,8 +128,7 @@ void LaunchJoin::stage_host(const TraceSource& source, const TraceBatch& batch,
         if (overlapping != kNoTrack) parts.timeline.track(overlapping).name = "overlapping ranges";
     }
     for (const AsyncSpanEvent& e : batch.async_spans) {
-        StagedSpan s;
-        s.span = source.span(e);
+        StagedSpan s{.span = source.span(e)};
         stage(overlapping, s, parts.timeline);
     }
 }
@@ -161,8 +158,7 @@ void LaunchJoin::stage_gpu_work(const TraceSource& source, const TraceBatch& bat
         const std::uint32_t name = e.name != 0
                                        ? source.name(e.name)
                                        : parts.names.intern(work_text(e.kind, e.source, e.target));
-        StagedSpan s;
-        s.span = {e.begin_ns, e.end_ns, e.bytes, name, e.bytes != 0};
+        StagedSpan s{.span = {e.begin_ns, e.end_ns, e.bytes, name, e.bytes != 0}};
         s.span.category = e.category;
         s.correlation = e.correlation;
         s.launch = find_launch(source.process, e.correlation);

@@ -55,10 +55,9 @@ Judged judged(const Tally& tally) {
 
 Held commonest(std::vector<int> counts) {
     Held out;
-    out.any = static_cast<double>(
-                  std::count_if(counts.begin(), counts.end(), [](int n) { return n > 0; })) /
+    out.any = static_cast<double>(std::ranges::count_if(counts, [](int n) { return n > 0; })) /
               static_cast<double>(counts.size());
-    std::sort(counts.begin(), counts.end());
+    std::ranges::sort(counts);
     std::size_t most = 0;
     for (auto from = counts.begin(); from != counts.end();) {
         const auto end = std::upper_bound(from, counts.end(), *from);
@@ -90,11 +89,10 @@ Held held_by(const Judged& outer, const Judged& inner) {
     for (std::size_t i = 1; i < outer.at.size(); ++i)
         gaps.push_back(static_cast<double>(outer.at[i] - outer.at[i - 1]));
     std::vector<double> sorted = gaps;
-    std::sort(sorted.begin(), sorted.end());
+    std::ranges::sort(sorted);
     const double middle = sorted[sorted.size() / 2];
-    const auto equal = std::count_if(gaps.begin(), gaps.end(), [&](double gap) {
-        return std::abs(gap - middle) <= kEqualGaps * middle;
-    });
+    const auto equal = std::ranges::count_if(
+        gaps, [&](double gap) { return std::abs(gap - middle) <= kEqualGaps * middle; });
     return {static_cast<int>(std::lround(inner.rate / outer.rate)),
             static_cast<double>(equal) / static_cast<double>(gaps.size()), 1.0};
 }
@@ -133,26 +131,23 @@ class Judgement {
         return a == b || (held(a, b).once() && held(b, a).once());
     }
     bool has(const Group& group, std::uint16_t words) const {
-        return std::any_of(group.begin(), group.end(),
-                           [&](std::size_t n) { return tally(n).has(words); });
+        return std::ranges::any_of(group, [&](std::size_t n) { return tally(n).has(words); });
     }
     bool is_aside(const Group& group) const {
-        return std::all_of(group.begin(), group.end(),
-                           [&](std::size_t n) { return tally(n).has(kSideWord); });
+        return std::ranges::all_of(group, [&](std::size_t n) { return tally(n).has(kSideWord); });
     }
     bool updates(const Group& group) const { return group.size() > 1 && has(group, kEndsTurn); }
     /// Its names come in each other's gaps nearly always.
     bool is_firm(const Group& group) const {
-        return std::all_of(group.begin(), group.end(), [&](std::size_t a) {
-            return std::all_of(group.begin(), group.end(), [&](std::size_t b) {
-                return a == b || held(a, b).share >= kAlways;
-            });
+        return std::ranges::all_of(group, [&](std::size_t a) {
+            return std::ranges::all_of(
+                group, [&](std::size_t b) { return a == b || held(a, b).share >= kAlways; });
         });
     }
     double rate(const Group& group) const {
         std::vector<double> rates;
         for (const std::size_t n : group) rates.push_back(names_[n].rate);
-        std::sort(rates.begin(), rates.end());
+        std::ranges::sort(rates);
         return rates[rates.size() / 2];
     }
 
@@ -167,9 +162,9 @@ void Judgement::choose_names() {
     for (const Tally& t : lane_.tallies())
         if (t.count >= kLeast && lane_.is_live(t)) live.push_back(&t);
     const auto says_it = [](const Tally* t) { return t->has(kTrainingWords); };
-    if (std::none_of(live.begin(), live.end(), says_it))
+    if (std::ranges::none_of(live, says_it))
         std::erase_if(live, [](const Tally* t) { return t->count < kLeastPlain; });
-    std::sort(live.begin(), live.end(), [&](const Tally* a, const Tally* b) {
+    std::ranges::sort(live, [&](const Tally* a, const Tally* b) {
         return says_it(a) != says_it(b) ? says_it(a) : a->first_ns < b->first_ns;
     });
     if (live.size() > kMostJudged) live.resize(kMostJudged);
@@ -183,8 +178,7 @@ std::vector<Group> Judgement::groups() const {
     for (std::size_t n = 0; n < left.size(); ++n) left[n] = n;
     while (!left.empty()) {
         const auto partners = [&](std::size_t a) {
-            return std::count_if(left.begin(), left.end(),
-                                 [&](std::size_t b) { return alternate(a, b); });
+            return std::ranges::count_if(left, [&](std::size_t b) { return alternate(a, b); });
         };
         std::size_t best = left.front();
         for (const std::size_t n : left) {
@@ -206,8 +200,8 @@ double Judgement::cover(const Group& group) const {
     std::size_t inside = 0;
     bool others_aside = true;
     for (std::size_t n = 0; n < names_.size(); ++n) {
-        const bool own = std::find(group.begin(), group.end(), n) != group.end();
-        const auto holders = std::count_if(group.begin(), group.end(), [&](std::size_t a) {
+        const bool own = std::ranges::find(group, n) != group.end();
+        const auto holders = std::ranges::count_if(group, [&](std::size_t a) {
             return held(a, n).steady() || (update && held(a, n).any >= kAlways);
         });
         if (own || 2 * static_cast<std::size_t>(holders) > group.size()) {
@@ -239,15 +233,15 @@ std::vector<Group> Judgement::candidates() const {
     if (out.empty()) return out;
     // What comes a fixed number of times in one of them may be the loop itself.
     for (const Group& g : all) {
-        if (is_aside(g) || std::find(out.begin(), out.end(), g) != out.end()) continue;
-        if (std::any_of(out.begin(), out.end(), [&](const Group& outer) {
+        if (is_aside(g) || std::ranges::find(out, g) != out.end()) continue;
+        if (std::ranges::any_of(out, [&](const Group& outer) {
                 const Held& h = held(outer.front(), g.front());
                 return h.steady() && h.times > 1;
             }))
             out.push_back(g);
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [&](const Group& a, const Group& b) { return rate(a) > rate(b); });
+    std::ranges::stable_sort(out,
+                             [&](const Group& a, const Group& b) { return rate(a) > rate(b); });
     return out;
 }
 
@@ -297,8 +291,8 @@ std::size_t Judgement::marker_of(const Group& group) const {
         return std::make_tuple(tally(n).count > least + slack, tally(n).has(kSideWord),
                                tally(n).first_ns);
     };
-    return *std::min_element(group.begin(), group.end(),
-                             [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
+    return *std::ranges::min_element(
+        group, [&](std::size_t a, std::size_t b) { return cost(a) < cost(b); });
 }
 
 FoundLoop Judgement::described(const Group& group, bool ambiguous) const {
@@ -310,8 +304,8 @@ FoundLoop Judgement::described(const Group& group, bool ambiguous) const {
                   .turns = marker.count,
                   .first_ns = marker.first_ns};
     for (const std::size_t n : group) out.members.push_back(tally(n).key);
-    const bool only_data = std::all_of(group.begin(), group.end(),
-                                       [&](std::size_t n) { return tally(n).has(kDataWord); });
+    const bool only_data =
+        std::ranges::all_of(group, [&](std::size_t n) { return tally(n).has(kDataWord); });
     const bool requests = has(group, kRequestWord);
     out.standing = has(group, kOptimizerHook)             ? 5
                    : has(group, kLoaderHook)              ? 4

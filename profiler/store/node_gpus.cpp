@@ -42,8 +42,7 @@ std::string throttle_words(std::uint64_t bits) {
 }
 
 const GpuDeviceEvent* find_device(const ProcessFacts& process, std::uint32_t device) {
-    const auto found = std::find_if(process.devices.begin(), process.devices.end(),
-                                    [&](const GpuDeviceEvent& d) { return d.device == device; });
+    const auto found = std::ranges::find(process.devices, device, &GpuDeviceEvent::device);
     return found != process.devices.end() ? &*found : nullptr;
 }
 

@@ -64,8 +64,7 @@ template <class T, class Time>
 std::size_t count_before(const SlidingArray<T>& all, std::int64_t t, Time T::*time) {
     const auto view = all.view();
     return static_cast<std::size_t>(
-        std::partition_point(view.begin(), view.end(), [&](const T& e) { return e.*time < t; }) -
-        view.begin());
+        std::ranges::partition_point(view, [&](const T& e) { return e.*time < t; }) - view.begin());
 }
 
 /// A pause comes in pieces, one a tick; the clock of each may differ a little.
@@ -93,9 +92,7 @@ void TraceProcess::take(const TraceBatch& batch, std::size_t keep) {
         service = batch.service;
     }
     for (const GpuDeviceEvent& device : batch.devices) {
-        const auto known =
-            std::find_if(devices.begin(), devices.end(),
-                         [&](const GpuDeviceEvent& d) { return d.device == device.device; });
+        const auto known = std::ranges::find(devices, device.device, &GpuDeviceEvent::device);
         if (known != devices.end())
             *known = device;
         else if (devices.size() < 256)
@@ -220,10 +217,9 @@ void Sources::take_end(TraceSource& source) {
     source.ended = true;
     source.name_of_id = std::vector<std::uint32_t>();  // an empty list would keep the memory
     source.track_of_id = std::unordered_map<std::uint32_t, std::uint32_t>();
-    processes_[source.process].ended =
-        std::none_of(sources_.begin(), sources_.end(), [&](const auto& entry) {
-            return entry.second.process == source.process && !entry.second.ended;
-        });
+    processes_[source.process].ended = std::ranges::none_of(sources_, [&](const auto& entry) {
+        return entry.second.process == source.process && !entry.second.ended;
+    });
 }
 
 std::vector<bool> Sources::held_tracks(const Timeline& timeline) const {

@@ -45,7 +45,7 @@ std::vector<StageRule> stored_rules() {
         auto rules = parse_rules(file.origin, file.text);
         if (!rules) {
             log_warning("{}", rules.error().text());
-            if (std::find(built_in.begin(), built_in.end(), name) == built_in.end()) continue;
+            if (std::ranges::find(built_in, name) == built_in.end()) continue;
             rules = parse_rules(name, embedded_asset(name));
             CHECK(rules.has_value(), "{}", rules.error().text());
         }
@@ -70,9 +70,8 @@ Result<void> StageMap::add_file(const fs::path& path) {
 }
 
 const StageRule* StageMap::rule_of(std::string_view kernel) const {
-    const auto found = std::find_if(rules_.begin(), rules_.end(), [&](const StageRule& rule) {
-        return matches_pattern(rule.pattern, kernel);
-    });
+    const auto found = std::ranges::find_if(
+        rules_, [&](const StageRule& rule) { return matches_pattern(rule.pattern, kernel); });
     return found == rules_.end() ? nullptr : &*found;
 }
 

@@ -49,8 +49,7 @@ std::vector<StageStats> stage_rows(const std::vector<const FrameSample*>& used, 
     std::vector<StageStats> out;
     std::vector<double> milliseconds;
     for (std::size_t s = 0; s < kStageCount; ++s) {
-        StageStats stats;
-        stats.stage = static_cast<Stage>(s);
+        StageStats stats{.stage = static_cast<Stage>(s)};
         milliseconds.clear();
         double self_ms = self != nullptr ? 0.0 : std::numeric_limits<double>::quiet_NaN();
         for (const FrameSample* frame : used) {

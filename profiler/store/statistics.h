@@ -19,8 +19,6 @@ enum class StatScope {
     ui_frame,    ///< per frame of the window
     call,        ///< per single span, wherever it was: load, evaluation, checkpoint, export
 };
-inline constexpr std::array<const char*, 4> kStatScopeNames{"iteration", "view frame", "ui frame",
-                                                            "call"};
 inline constexpr std::size_t kFrameScopes = 3;
 /// The stage whose spans are the frames of a scope; `other` for call.
 constexpr Stage frame_stage_of(StatScope scope) {

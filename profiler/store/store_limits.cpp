@@ -82,8 +82,7 @@ std::vector<bool> staying_tracks(const TraceStore& store, const std::vector<bool
         stays[t] = processes[track.process] && (held[t] || marked[t] || ended || !track.empty());
         if (stays[t] && !held[t]) free.emplace_back(last_end(track), t);
     }
-    const std::size_t staying =
-        static_cast<std::size_t>(std::count(stays.begin(), stays.end(), true));
+    const std::size_t staying = static_cast<std::size_t>(std::ranges::count(stays, true));
     const std::size_t excess = staying - std::min(staying, kMostTracks);
     const std::size_t most = free.size() - std::min(free.size(), excess);
     let_oldest_go(std::move(free), most, stays);

@@ -20,9 +20,7 @@ struct TraceStoreOptions {
 /// Keeps all that comes: of a file, which ends.
 inline TraceStoreOptions whole_trace_options() {
     constexpr std::size_t kAll = ~std::size_t{0};
-    TraceStoreOptions out;
-    out.max_spans = out.max_calls = out.max_points = kAll;
-    return out;
+    return {.max_spans = kAll, .max_calls = kAll, .max_points = kAll};
 }
 
 }  // namespace gs

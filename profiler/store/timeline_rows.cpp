@@ -21,9 +21,7 @@ constexpr std::size_t kSearchedRows = 64;  // between the spans of further ones 
 std::optional<std::size_t> room_in(std::span<const TraceSpan> row, std::int64_t begin,
                                    std::int64_t end) {
     if (row.empty() || row.back().end_ns <= begin) return row.size();
-    const auto next =
-        std::upper_bound(row.begin(), row.end(), begin,
-                         [](std::int64_t time, const TraceSpan& s) { return time < s.end_ns; });
+    const auto next = std::ranges::upper_bound(row, begin, {}, &TraceSpan::end_ns);
     if (next->begin_ns < end) return std::nullopt;
     return static_cast<std::size_t>(next - row.begin());
 }
@@ -100,8 +98,7 @@ void Timeline::count(std::uint32_t track_index, std::size_t row, const TraceSpan
 
 void Timeline::settle(std::uint32_t track_index, std::vector<StagedSpan>& staged,
                       std::span<const GpuWork> works) {
-    if (!std::is_sorted(staged.begin(), staged.end(), earlier))
-        std::stable_sort(staged.begin(), staged.end(), earlier);
+    if (!std::ranges::is_sorted(staged, earlier)) std::ranges::stable_sort(staged, earlier);
     TraceTrack& track = tracks_[track_index];
     std::vector<Arrivals> arrivals;
     for (StagedSpan& s : staged) {
