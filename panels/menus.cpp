@@ -85,8 +85,8 @@ bool has_way(const Snapshot& s) { return s.film && s.film->film.path.keys.size()
 bool has_drive(const Snapshot& s) { return s.drive != nullptr; }
 bool has_moments(const Snapshot& s) { return s.drive && s.drive->sweeps.size() > 1; }
 bool has_lapse(const Snapshot& s) {
-    return s.time_lapse && std::any_of(s.time_lapse->views.begin(), s.time_lapse->views.end(),
-                                       [](const auto& v) { return !v.pictures.empty(); });
+    return s.time_lapse && std::ranges::any_of(s.time_lapse->views,
+                                               [](const auto& v) { return !v.pictures.empty(); });
 }
 bool runs_suite(const Snapshot& s) { return find_activity(s, "lab") != nullptr; }
 bool works(const Snapshot& s) { return !s.activities.empty(); }
@@ -246,7 +246,7 @@ void draw_menu_rows(std::span<const MenuRow> items, const Snapshot& snapshot, Co
         const std::string_view list = item.place.list;
         if (list.empty()) {
             draw_menu_row(item, snapshot, commands, palette);
-        } else if (std::find(lists.begin(), lists.end(), list) == lists.end()) {
+        } else if (std::ranges::find(lists, list) == lists.end()) {
             lists.push_back(list);
             if (!ImGui::BeginMenu(std::string(list).c_str())) continue;
             for (const MenuRow& other : items)
@@ -315,12 +315,11 @@ void draw_menus(const Snapshot& snapshot, Commands& commands, Palette& palette,
     for (const CommandInfo& info : commands.table()) {
         if (info.menu.empty()) continue;
         all.push_back({menu_place(info.menu), &info});
-        if (std::find(menus.begin(), menus.end(), all.back().place.menu) == menus.end())
+        if (std::ranges::find(menus, all.back().place.menu) == menus.end())
             menus.push_back(all.back().place.menu);
     }
-    std::stable_sort(all.begin(), all.end(), [](const MenuRow& a, const MenuRow& b) {
-        return a.place.group < b.place.group;
-    });
+    std::ranges::stable_sort(
+        all, [](const MenuRow& a, const MenuRow& b) { return a.place.group < b.place.group; });
     ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0.5F * em(), 0.4F * em()});
     for (const std::string_view menu : menus) {
         if (menu == "Help") draw_panel_list(commands, panels);

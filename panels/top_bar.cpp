@@ -130,9 +130,7 @@ void TopBar::figures(const Snapshot& snapshot, float end) {
         return sum;
     };
     while (!all.empty() && x + total() > end)
-        all.erase(std::max_element(all.begin(), all.end(), [](const Figure& a, const Figure& b) {
-            return a.rank < b.rank;
-        }));
+        all.erase(std::ranges::max_element(all, {}, &Figure::rank));
     for (const Figure& f : all) {
         const float width = figure_width(f.label, f.value);
         list.AddText({x, y}, theme().dim, f.label.c_str());

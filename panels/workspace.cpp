@@ -40,8 +40,8 @@ Workspace::Workspace() {
 }
 
 Workspace::Slot* Workspace::find(std::string_view name) const {
-    const auto slot = std::find_if(slots_.begin(), slots_.end(),
-                                   [&](const Slot& s) { return same_name(s.row->name, name); });
+    const auto slot =
+        std::ranges::find_if(slots_, [&](const Slot& s) { return same_name(s.row->name, name); });
     return slot == slots_.end() ? nullptr : const_cast<Slot*>(&*slot);
 }
 
@@ -106,7 +106,7 @@ bool Workspace::move_panel(std::string_view name, Region region) {
 Result<void> Workspace::show_layout(std::string_view name) {
     const std::string path = fmt::format("layouts/{}.layout", name);
     const std::vector<std::string> there = assets_in("layouts");
-    if (std::find(there.begin(), there.end(), path) == there.end()) {
+    if (std::ranges::find(there, path) == there.end()) {
         std::string names;
         for (const std::string& other : there)
             names += (names.empty() ? "" : ", ") + fs::path(other).stem().string();
@@ -130,12 +130,11 @@ void Workspace::reset_layout() {
 
 bool Workspace::busy() const {
     return settle_ > 0 || file_dialog.waits() ||
-           std::any_of(slots_.begin(), slots_.end(),
-                       [](const Slot& slot) { return slot.panel->busy(); });
+           std::ranges::any_of(slots_, [](const Slot& slot) { return slot.panel->busy(); });
 }
 
 bool Workspace::working() const {
-    return file_dialog.busy() || std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return file_dialog.busy() || std::ranges::any_of(slots_, [](const Slot& slot) {
                return slot.front && slot.region != Region::hidden && slot.panel->working();
            });
 }

@@ -84,8 +84,7 @@ std::optional<std::pair<std::string, std::string>> command_of_example(const Snap
                     [](char c) { return c >= '0' && c <= '9'; }))
         return std::pair<std::string, std::string>("view.gaussian", example.substr(1));
     if (!snapshot.cameras) return {};
-    const auto row = std::find_if(snapshot.cameras->begin(), snapshot.cameras->end(),
-                                  [&](const CameraRow& r) { return r.name == example; });
+    const auto row = std::ranges::find(*snapshot.cameras, example, &CameraRow::name);
     if (row == snapshot.cameras->end()) return {};
     return std::pair<std::string, std::string>("view.capture", std::to_string(row->view));
 }
@@ -103,8 +102,7 @@ void DoctorPanel::draw_head(const Snapshot& snapshot, Commands& commands) const 
         }
     if (ImGui::Button(report ? "Examine again" : "Examine")) commands.push("doctor.examine");
     if (!report) return;
-    const auto fixable = std::count_if(report->findings.begin(), report->findings.end(),
-                                       [](const Finding& f) { return f.fixable; });
+    const auto fixable = std::ranges::count_if(report->findings, &Finding::fixable);
     // The button stays when nothing is left to fix, so that Undo after it does not move.
     if (fixable > 1 || !report->fixes.empty()) {
         beside_if_fits("Fix all");

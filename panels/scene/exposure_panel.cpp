@@ -51,11 +51,7 @@ void channel_plot(const char* id, const char* title, const char* x_name,
     for (std::size_t c = 0; c < 3; ++c)
         lines.push_back({kChannelNames[c], kChannels[c], channels[c]});
     range.begin(0, static_cast<double>(channels[0].back().step));
-    PlotLook look;
-    look.title = title;
-    look.x_name = x_name;
-    look.width = size.x;
-    look.height = size.y;
+    const PlotLook look{.title = title, .x_name = x_name, .width = size.x, .height = size.y};
     plot(id, lines, look, range);
 }
 
@@ -85,12 +81,11 @@ void ExposurePanel::draw_curves(float height) {
                               {"red - green", kChannels[0], red_},
                               {"blue - green", kChannels[2], blue_}};
     photos.begin(0, static_cast<double>(exposure_.back().step));
-    PlotLook look;
-    look.title = "photos";
-    look.unit = "stops";
-    look.x_name = "photo";
-    look.width = looks_->cameras.empty() ? 0 : 0.5F * width;
-    look.height = height;
+    const PlotLook look{.title = "photos",
+                        .unit = "stops",
+                        .x_name = "photo",
+                        .width = looks_->cameras.empty() ? 0 : 0.5F * width,
+                        .height = height};
     plot("##photos", lines, look, photos);
     if (looks_->cameras.empty()) return;
     const auto last = static_cast<int>(looks_->cameras.size()) - 1;

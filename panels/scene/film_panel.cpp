@@ -10,7 +10,6 @@
 #include "base/format.h"
 #include "panels/state/history_state.h"
 #include "panels/widgets/activity.h"
-#include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
 namespace gs {

@@ -215,9 +215,8 @@ void PixelPanel::draw_entries(const PixelInspection& inspection, const Snapshot&
     const PixelAnswer& answer = *inspection.pixel;
     const std::vector<PixelEntry>& entries = answer.report.entries;
     if (entries.empty()) return dim_text("No Gaussian is in this tile, only background.");
-    const auto left_out = static_cast<std::size_t>(
-        std::count_if(entries.begin(), entries.end(),
-                      [](const PixelEntry& e) { return e.fate != PixelFate::blended; }));
+    const auto left_out = static_cast<std::size_t>(std::ranges::count_if(
+        entries, [](const PixelEntry& e) { return e.fate != PixelFate::blended; }));
     ImGui::Checkbox(fmt::format("Show {} not blended", left_out).c_str(), &with_left_out);
     tooltip("Also list the tile's Gaussians that add nothing to this pixel, and why");
     draw_actions(inspection.marked, answer.step, snapshot, commands);

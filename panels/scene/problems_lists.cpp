@@ -67,9 +67,7 @@ void draw_doctors_words(const Snapshot& snapshot, Commands& commands) {
     if (!snapshot.doctor) return;
     bool any = false;
     for (const Finding& f : snapshot.doctor->findings) {
-        if (std::find(kDoctorsFloaters.begin(), kDoctorsFloaters.end(), f.id) ==
-            kDoctorsFloaters.end())
-            continue;
+        if (std::ranges::find(kDoctorsFloaters, f.id) == kDoctorsFloaters.end()) continue;
         any = true;
         dim_text("The doctor:");
         ImGui::SameLine();

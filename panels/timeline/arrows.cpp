@@ -37,8 +37,7 @@ void draw_arrow(const TimelineCanvas& canvas, std::optional<float> from_y, const
 }  // namespace
 
 const TrackPlaces::Place* TrackPlaces::of(std::uint32_t track) const {
-    const auto at = std::find_if(items.begin(), items.end(),
-                                 [&](const Place& place) { return place.track == track; });
+    const auto at = std::ranges::find(items, track, &Place::track);
     return at == items.end() ? nullptr : &*at;
 }
 

@@ -90,9 +90,7 @@ void draw_ruler(const TraceStore& trace, const TimelineCanvas& canvas) {
 
 void draw_losses(const TraceStore& trace, const TimelineCanvas& canvas) {
     const auto losses = trace.sources().losses();
-    const auto first =
-        std::upper_bound(losses.begin(), losses.end(), canvas.begin,
-                         [](std::int64_t t, const LossStretch& l) { return t < l.end_ns; });
+    const auto first = std::ranges::upper_bound(losses, canvas.begin, {}, &LossStretch::end_ns);
     float drawn_to = canvas.x - 1;
     for (auto loss = first; loss != losses.end() && loss->begin_ns < canvas.end; ++loss) {
         const float left = std::max(canvas.clamped_x(loss->begin_ns), drawn_to),

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -40,8 +41,7 @@ std::vector<Part> parts_of(const NameTable& sums) {
     std::vector<Part> out;
     for (const auto& [key, part] : parts)
         if (part.all_ns() > 0) out.push_back(part);
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Part& a, const Part& b) { return a.all_ns() > b.all_ns(); });
+    std::ranges::stable_sort(out, std::greater{}, &Part::all_ns);
     return out;
 }
 

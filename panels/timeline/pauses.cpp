@@ -53,9 +53,7 @@ void PauseShades::draw(const TraceStore& trace, const TimelineCanvas& canvas,
 
 void PauseShades::shade(const TimelineCanvas& canvas, const Intervals& pauses, float y,
                         float bottom) {
-    const auto first =
-        std::upper_bound(pauses.begin(), pauses.end(), canvas.begin,
-                         [](std::int64_t t, const Interval& i) { return t < i.end; });
+    const auto first = std::ranges::upper_bound(pauses, canvas.begin, {}, &Interval::end);
     const ImVec2 mouse = ImGui::GetMousePos();
     float drawn_to = canvas.x - 1;
     for (auto pause = first; pause != pauses.end() && pause->begin < canvas.end; ++pause) {

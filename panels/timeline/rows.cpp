@@ -137,7 +137,7 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace,
         tracks.push_back(i);
         if (track.kind == TrackKind::thread) threads.push_back(i);
     }
-    std::stable_sort(threads.begin(), threads.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::ranges::stable_sort(threads, [&](std::uint32_t a, std::uint32_t b) {
         const TraceTrack &left = trace.tracks()[a], &right = trace.tracks()[b];
         return left.ended != right.ended ? right.ended : left.rows.size() > right.rows.size();
     });
@@ -175,8 +175,8 @@ TimelineRows::Node TimelineRows::process_node(const TraceStore& trace,
 /// Adds it below its device, which is created for its first stream.
 void TimelineRows::add_stream(const TraceProcess& process, Node stream, const TraceTrack& track,
                               std::vector<Node>& devices) {
-    auto device = std::find_if(devices.begin(), devices.end(),
-                               [&](const Node& d) { return d.row.index == track.device; });
+    auto device =
+        std::ranges::find_if(devices, [&](const Node& d) { return d.row.index == track.device; });
     if (device == devices.end()) {
         Node gpu;
         gpu.row.kind = Kind::device;
@@ -211,8 +211,8 @@ void TimelineRows::add_counters(const TraceStore& trace, std::uint32_t process, 
         }
         const std::string name = counter.row.label.substr(0, colon);
         counter.row.label.erase(0, colon + 2);
-        auto group = std::find_if(groups.begin(), groups.end(),
-                                  [&](const Node& g) { return g.row.label == name; });
+        auto group =
+            std::ranges::find_if(groups, [&](const Node& g) { return g.row.label == name; });
         if (group == groups.end()) {
             Node made;
             made.row.kind = Kind::group;
@@ -231,11 +231,10 @@ void TimelineRows::arrange(std::vector<Node>& nodes, std::uint64_t above) const 
     std::erase_if(nodes, [&](const Node& node) { return hidden_.contains(node.row.key); });
     if (const auto wanted = order_.find(above); wanted != order_.end()) {
         const auto place = [&](const Node& node) {
-            return std::find(wanted->second.begin(), wanted->second.end(), node.row.key) -
-                   wanted->second.begin();
+            return std::ranges::find(wanted->second, node.row.key) - wanted->second.begin();
         };
-        std::stable_sort(nodes.begin(), nodes.end(),
-                         [&](const Node& a, const Node& b) { return place(a) < place(b); });
+        std::ranges::stable_sort(nodes,
+                                 [&](const Node& a, const Node& b) { return place(a) < place(b); });
     }
     for (Node& node : nodes) arrange(node.below, node.row.key);
 }
@@ -315,13 +314,12 @@ void TimelineRows::show_kinds(bool calls, bool samples, bool counters) {
 }
 
 void TimelineRows::move(std::uint64_t key, int by) {
-    const auto row = std::find_if(rows_.begin(), rows_.end(),
-                                  [&](const TimelineRow& r) { return r.key == key; });
+    const auto row = std::ranges::find(rows_, key, &TimelineRow::key);
     if (row == rows_.end()) return;
     std::vector<std::uint64_t> siblings;
     for (const TimelineRow& r : rows_)
         if (r.above == row->above) siblings.push_back(r.key);
-    const auto from = std::find(siblings.begin(), siblings.end(), key) - siblings.begin();
+    const auto from = std::ranges::find(siblings, key) - siblings.begin();
     const auto to =
         std::clamp<std::ptrdiff_t>(from + by, 0, static_cast<std::ptrdiff_t>(siblings.size()) - 1);
     siblings.erase(siblings.begin() + from);
@@ -333,7 +331,7 @@ void TimelineRows::move(std::uint64_t key, int by) {
 bool TimelineRows::reveal(const TraceStore& trace, std::uint32_t track) {
     const auto is_shown = [&] {
         update(trace);
-        return std::any_of(rows_.begin(), rows_.end(), [&](const TimelineRow& row) {
+        return std::ranges::any_of(rows_, [&](const TimelineRow& row) {
             return row.kind == Kind::track && row.index == track && !row.folded;
         });
     };

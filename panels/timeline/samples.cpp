@@ -7,7 +7,6 @@
 #include <cmath>
 
 #include "base/format.h"
-#include "panels/timeline/metrics.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/analysis/stack_profile.h"
 

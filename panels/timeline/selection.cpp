@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "panels/timeline/metrics.h"
 #include "panels/widgets/widgets.h"
 #include "profiler/analysis/timeline_facts.h"
 
@@ -17,9 +16,7 @@ const TraceSpan* kept_span(const TraceStore& trace, std::uint32_t track, std::si
                            std::int64_t from_ns) {
     if (track >= trace.tracks().size() || row >= trace.tracks()[track].rows.size()) return nullptr;
     const auto spans = trace.tracks()[track].rows[row].view();
-    const auto at =
-        std::lower_bound(spans.begin(), spans.end(), from_ns,
-                         [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
+    const auto at = std::ranges::lower_bound(spans, from_ns, {}, &TraceSpan::begin_ns);
     return at != spans.end() && at->begin_ns == from_ns ? &*at : nullptr;
 }
 
@@ -44,9 +41,7 @@ bool SpanSelection::select_neighbour(const TraceStore& trace, int step) {
     std::size_t best_row = 0;
     for (std::size_t row = 0; row < track.rows.size(); ++row) {
         const auto spans = track.rows[row].view();
-        auto at =
-            std::lower_bound(spans.begin(), spans.end(), span_->span.begin_ns,
-                             [](const TraceSpan& s, std::int64_t t) { return s.begin_ns < t; });
+        auto at = std::ranges::lower_bound(spans, span_->span.begin_ns, {}, &TraceSpan::begin_ns);
         if (step > 0) {
             while (at != spans.end() &&
                    (at->begin_ns <= span_->span.begin_ns || at->name != span_->span.name))

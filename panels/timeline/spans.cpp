@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/format.h"
 #include "panels/timeline/metrics.h"
 #include "panels/widgets/widgets.h"
 
@@ -79,10 +78,9 @@ void SpanPainter::draw_open(const TraceStore& trace, std::uint32_t index,
                             const TimelineCanvas& canvas, float y) {
     for (const OpenSpan& open : trace.sources().open_spans()) {
         if (open.track != index) continue;
-        SpanBlock block;
-        block.begin_ns = open.begin_ns;
-        block.end_ns = std::max(trace.sources().read_ns(), open.begin_ns);
-        block.name = open.name;
+        SpanBlock block{.begin_ns = open.begin_ns,
+                        .end_ns = std::max(trace.sources().read_ns(), open.begin_ns),
+                        .name = open.name};
         const SpanPlace place{index, open.depth, y + static_cast<float>(open.depth) * row_height(),
                               trace.tracks()[index].kind, false};
         if (block.end_ns >= canvas.begin && block.begin_ns <= canvas.end)

@@ -201,10 +201,9 @@ void ComparePanel::draw_matched(const Snapshot& snapshot, Commands& commands) {
     const auto change = [](const MatchedIteration& m) {
         return m.b.milliseconds() - m.a.milliseconds();
     };
-    std::sort(order.begin(), order.end(),
-              [&](const MatchedIteration* a, const MatchedIteration* b) {
-                  return std::abs(change(*a)) > std::abs(change(*b));
-              });
+    std::ranges::sort(order, [&](const MatchedIteration* a, const MatchedIteration* b) {
+        return std::abs(change(*a)) > std::abs(change(*b));
+    });
     const auto show = [&](std::size_t side) {
         return [&, side](std::size_t i) {
             const Iteration& it = side == 0 ? order[i]->a : order[i]->b;

@@ -125,9 +125,7 @@ void InsightsPanel::ask(const Snapshot& snapshot, const TraceStore& trace, const
     const auto begin = std::chrono::steady_clock::now();
     const TimeRange stretch = asked.selection ? *asked.selection : stretch_of(trace, asked.live);
     auto copy = std::make_shared<const TraceStore>(trace.excerpt(stretch.begin_ns, stretch.end_ns));
-    InsightOptions options;
-    options.process = asked.process;
-    options.floors = floors_of(snapshot, trace);
+    InsightOptions options{.process = asked.process, .floors = floors_of(snapshot, trace)};
     if (asked.selection) {
         options.begin_ns = asked.selection->begin_ns;
         options.end_ns = asked.selection->end_ns;

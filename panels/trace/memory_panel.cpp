@@ -181,12 +181,11 @@ void draw_history(const MemoryHistory& history, PlotRange& range) {
     if (lines.empty()) return dim_text("A curve appears after a few seconds");
     if (ImGui::SmallButton("Copy curves")) ImGui::SetClipboardText(curves_csv(lines).c_str());
     tooltip("As CSV: seconds, MiB");
-    PlotLook look;
-    look.title = "memory";
-    look.unit = "MiB";
-    look.x_name = "seconds";
-    look.from_zero = true;
-    look.height = 11 * em();
+    const PlotLook look{.title = "memory",
+                        .unit = "MiB",
+                        .x_name = "seconds",
+                        .from_zero = true,
+                        .height = 11 * em()};
     const auto& points = history.points();
     range.begin(points.front().seconds, points.back().seconds);
     plot("##memory over time", lines, look, range);

@@ -63,11 +63,7 @@ void stage_cell(Stage stage, std::string_view name, double share) {
 
 void StagesPanel::draw_tabs() {
     const auto tab = [&](View which, const char* label, const char* hint) {
-        const bool on = view == which;
-        if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
-        if (ImGui::Button(label)) view = which;
-        if (on) ImGui::PopStyleColor();
-        tooltip(hint);
+        if (lit_button(label, view == which, hint)) view = which;
     };
     tab(View::times, "Times", "Time of each stage, on the CPU and on the GPU");
     ImGui::SameLine(0, 2);
@@ -226,8 +222,8 @@ void StagesPanel::refresh(const TraceStore& trace) {
         const auto is_it = [&](const StageStats& stats) {
             return stats.stage == stage && stats.samples > 0;
         };
-        const auto cpu = std::find_if(cpu_rows_.begin(), cpu_rows_.end(), is_it);
-        const auto gpu = std::find_if(gpu_rows_.begin(), gpu_rows_.end(), is_it);
+        const auto cpu = std::ranges::find_if(cpu_rows_, is_it);
+        const auto gpu = std::ranges::find_if(gpu_rows_, is_it);
         if (cpu == cpu_rows_.end() && gpu == gpu_rows_.end()) continue;
         Row row;
         row.stage = stage;
@@ -246,17 +242,14 @@ void StagesPanel::refresh(const TraceStore& trace) {
 
 /// Where Adam is a part of project backward (in both backends), its own spans hold only tables.
 void StagesPanel::join_adam(const TraceStore& trace) {
-    const auto row_of = [&](Stage stage) {
-        return std::find_if(rows_.begin(), rows_.end(),
-                            [&](const Row& row) { return row.stage == stage; });
-    };
+    const auto row_of = [&](Stage stage) { return std::ranges::find(rows_, stage, &Row::stage); };
     const auto backward = row_of(Stage::project_backward), adam = row_of(Stage::adam);
     if (scope != StatScope::iteration || backward == rows_.end()) return;
     // Other programs' kernels are known by their names, which say nothing of Adam.
-    const bool timed = backward->cpu.samples > 0 ||
-                       std::any_of(trace.tracks().begin(), trace.tracks().end(), [](const auto& t) {
-                           return t.kind == TrackKind::gpu_stream && !t.described() && !t.empty();
-                       });
+    const bool timed =
+        backward->cpu.samples > 0 || std::ranges::any_of(trace.tracks(), [](const auto& t) {
+            return t.kind == TrackKind::gpu_stream && !t.described() && !t.empty();
+        });
     const auto total = [](const Row& row) { return row.cpu.total_ms + row.gpu.total_ms; };
     if (!timed || (adam != rows_.end() && total(*adam) > kTables * total(*backward))) return;
     backward->name = "project backward + Adam";
@@ -317,18 +310,17 @@ void StagesPanel::draw_history(const TraceStore& trace) {
     }
     std::vector<PlotLine> lines;
     for (std::size_t stage = 0; stage < kStageCount; ++stage) {
-        const bool any = std::any_of(layers_[stage].begin(), layers_[stage].end(),
-                                     [](const CurvePoint& p) { return p.value > 0; });
+        const bool any =
+            std::ranges::any_of(layers_[stage], [](const CurvePoint& p) { return p.value > 0; });
         if (any)
             lines.push_back(
                 {kStageNames[stage], stage_color(static_cast<Stage>(stage)), layers_[stage]});
     }
-    PlotLook look;
-    look.title = shows_gpu() ? "GPU time" : "self time";
-    look.unit = "ms";
-    look.x_name = scope == StatScope::iteration ? "step" : "frame";
-    look.stacked = true;
-    look.legend = false;
+    const PlotLook look{.title = shows_gpu() ? "GPU time" : "self time",
+                        .unit = "ms",
+                        .x_name = scope == StatScope::iteration ? "step" : "frame",
+                        .stacked = true,
+                        .legend = false};
     plot("##history", lines, look, range);
 }
 

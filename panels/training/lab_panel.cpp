@@ -28,11 +28,7 @@ const Activity* running_suite(const Snapshot& snapshot) {
 }
 
 bool mode_button(const char* label, bool on, const char* hint) {
-    if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
-    const bool clicked = ImGui::SmallButton(label);
-    if (on) ImGui::PopStyleColor();
-    tooltip(hint);
-    return clicked;
+    return lit_button(label, on, hint, /*small=*/true);
 }
 
 /// A number of a run; a failed one says so at the first of them.
@@ -190,8 +186,7 @@ void LabPanel::shape(const std::shared_ptr<const LabState>& lab) {
     first_ -= air, last_ += air;
     kinds_.clear();
     for (auto& [name, points] : dots) {
-        std::sort(points.begin(), points.end(),
-                  [](const CurvePoint& p, const CurvePoint& q) { return p.step < q.step; });
+        std::ranges::sort(points, {}, &CurvePoint::step);
         Kind& kind = kinds_.emplace_back(Kind{name, {}});
         for (const CurvePoint& point : points) {
             kind.points.push_back(point);
@@ -203,8 +198,7 @@ void LabPanel::shape(const std::shared_ptr<const LabState>& lab) {
 void LabPanel::draw_plot(const LabState& lab) {
     std::vector<std::string> scenes;
     for (const LabRunRow& row : lab.runs)
-        if (std::find(scenes.begin(), scenes.end(), row.scene) == scenes.end())
-            scenes.push_back(row.scene);
+        if (std::ranges::find(scenes, row.scene) == scenes.end()) scenes.push_back(row.scene);
     ImGui::BeginGroup();
     ImGui::SetNextItemWidth(6 * em());
     if (ImGui::BeginCombo("##scene", scene.c_str())) {
@@ -223,10 +217,7 @@ void LabPanel::draw_plot(const LabState& lab) {
     for (std::size_t i = 0; i < kinds_.size(); ++i)
         lines.push_back(
             {kinds_[i].name, kKindColors[i % kKindColors.size()], kinds_[i].points, true});
-    PlotLook look;
-    look.title = "PSNR";
-    look.unit = "dB";
-    look.x_name = over_time ? "s" : "Gaussians";
+    const PlotLook look{.title = "PSNR", .unit = "dB", .x_name = over_time ? "s" : "Gaussians"};
     if (!lines.empty()) plot("##pareto", lines, look, range);
     ImGui::EndGroup();
 }

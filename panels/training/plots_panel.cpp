@@ -151,11 +151,8 @@ void PlotsPanel::draw_buttons(const Snapshot& snapshot, Commands& commands) {
     for (std::size_t kind = 0; kind < lines_.size(); ++kind) {
         const std::string label = button(kind);
         beside_if_fits(label.c_str());
-        const bool on = shown[kind];
-        if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
-        if (ImGui::SmallButton(label.c_str())) shown[kind] = !shown[kind];
-        if (on) ImGui::PopStyleColor();
-        tooltip("Show or hide: " + title(kind));
+        if (lit_button(label.c_str(), shown[kind], "Show or hide: " + title(kind), /*small=*/true))
+            shown[kind] = !shown[kind];
     }
 }
 
@@ -178,8 +175,8 @@ void PlotsPanel::draw_more(const Snapshot& snapshot, Commands& commands) {
 
 void PlotsPanel::draw_runs(const Snapshot& snapshot, Commands& commands) {
     const auto shown_already = [&](const std::string& folder) {
-        return others_ && std::any_of(others_->begin(), others_->end(),
-                                      [&](const OtherCurves& o) { return o.folder == folder; });
+        return others_ && std::ranges::any_of(
+                              *others_, [&](const OtherCurves& o) { return o.folder == folder; });
     };
     for (std::size_t i = 0; others_ && i < others_->size(); ++i) {
         const OtherCurves& other = (*others_)[i];
@@ -205,8 +202,7 @@ void PlotsPanel::draw_runs(const Snapshot& snapshot, Commands& commands) {
 
 /// They lead to their step.
 void PlotsPanel::draw_alarms() {
-    const auto alarms =
-        std::count_if(marks_.begin(), marks_.end(), [](const CurveMark& m) { return m.alarm; });
+    const auto alarms = std::ranges::count_if(marks_, &CurveMark::alarm);
     if (alarms == 0) return;
     ImGui::SameLine(0, 3);
     ImGui::PushStyleColor(ImGuiCol_Text, theme().error);
@@ -254,7 +250,7 @@ void PlotsPanel::draw_menu(std::size_t kind, const Snapshot& snapshot, Commands&
 
 void PlotsPanel::draw_grid(const Snapshot& snapshot, Commands& commands) {
     const auto visible =
-        static_cast<int>(std::max<std::ptrdiff_t>(std::count(shown.begin(), shown.end(), true), 1));
+        static_cast<int>(std::max<std::ptrdiff_t>(std::ranges::count(shown, true), 1));
     const ImVec2 room = ImGui::GetContentRegionAvail(), gap = ImGui::GetStyle().ItemSpacing;
     // As many columns as keep plots wider than high, once a single column would make them low.
     int columns = 1;
@@ -270,16 +266,15 @@ void PlotsPanel::draw_grid(const Snapshot& snapshot, Commands& commands) {
     for (std::size_t kind = 0; kind < lines_.size(); ++kind) {
         if (!shown[kind]) continue;
         const std::string named = title(kind);
-        PlotLook look;
-        look.title = named;
-        look.unit = kind < kinds ? kUnits[kind] : "";
-        look.logarithmic = logarithmic[kind];
-        look.marks = marks_;
-        look.logarithmic_x = axis == log_steps;
-        look.x_name = axis == time ? "s" : "step";
-        look.height = height;
-        look.width = width;
-        look.from_zero = kind == count || kind == speed;
+        PlotLook look{.title = named,
+                      .unit = kind < kinds ? kUnits[kind] : "",
+                      .x_name = axis == time ? "s" : "step",
+                      .logarithmic = logarithmic[kind],
+                      .logarithmic_x = axis == log_steps,
+                      .from_zero = kind == count || kind == speed,
+                      .width = width,
+                      .height = height,
+                      .marks = marks_};
         std::vector<PlotLine> lines;
         for (const Line& line : lines_[kind])
             lines.push_back({line.name, line.color, line.points, line.dots, line.low, line.high});

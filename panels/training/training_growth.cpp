@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/format.h"
 #include "panels/training/training_panel.h"
 
 namespace gs {
@@ -46,12 +45,11 @@ void TrainingPanel::draw_growth(const Snapshot& snapshot) {
     const float room = ImGui::GetContentRegionAvail().x;
     const bool beside = room > 34 * em();
     growth_range.begin(0, static_cast<double>(snapshot.training.step));
-    PlotLook look;
-    look.width = beside ? 0.5F * room - 0.5F * em() : room;
-    look.height = 9 * em();
-    look.from_zero = true;
-    look.title = "Gaussians";
-    look.legend = growth.size() > 1;
+    PlotLook look{.title = "Gaussians",
+                  .from_zero = true,
+                  .legend = growth.size() > 1,
+                  .width = beside ? 0.5F * room - 0.5F * em() : room,
+                  .height = 9 * em()};
     plot("##growth", growth, look, growth_range);
     if (rounds.empty()) return;
     if (beside) ImGui::SameLine();

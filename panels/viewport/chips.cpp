@@ -60,8 +60,7 @@ PictureRect Chips::put(ImVec2 at, Side side, Way way, const std::string& words, 
                                                              : size.x / 2));
     PictureRect rect{{x, at.y}, {x + size.x, at.y + size.y}};
     const auto in_the_way = [&] {
-        return std::find_if(taken_.begin(), taken_.end(),
-                            [&](const PictureRect& r) { return rect.touches(r); });
+        return std::ranges::find_if(taken_, [&](const PictureRect& r) { return rect.touches(r); });
     };
     // Each step leaves one of them behind.
     for (std::size_t i = 0; i < taken_.size(); ++i) {

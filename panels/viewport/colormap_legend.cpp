@@ -24,9 +24,8 @@ struct Ticks {
 };
 Ticks ticks_of(float height, double lo, double hi, bool logarithmic) {
     const double first = logarithmic ? colormap_value(0, lo, hi, true) : lo;
-    Ticks out;
-    out.values = plot_ticks(first, hi, std::max(2, static_cast<int>(height / (2.6F * em()))),
-                            logarithmic && first > 0);
+    Ticks out{.values = plot_ticks(first, hi, std::max(2, static_cast<int>(height / (2.6F * em()))),
+                                   logarithmic && first > 0)};
     const double step = out.values.size() > 1 ? out.values[1] - out.values[0] : hi - lo;
     for (const double tick : out.values)
         out.labels.push_back(tick_label(tick, logarithmic ? std::min(step, tick) : step));

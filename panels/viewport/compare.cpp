@@ -31,9 +31,8 @@ void draw_other(ImDrawList& list, const Snapshot& snapshot, PictureRect picture,
 
 PicturePlaces places_of(const Snapshot& snapshot, PictureRect room) {
     const ViewFrame& frame = *snapshot.frame;
-    PicturePlaces places;
-    places.room = places.other_room = room;
-    places.beside = snapshot.view.compare == Compare::beside;
+    PicturePlaces places{
+        .room = room, .other_room = room, .beside = snapshot.view.compare == Compare::beside};
     if (places.beside) {
         places.room.b.x = room.a.x + static_cast<float>(picture_width(
                                          snapshot.view, static_cast<int>(room.width())));

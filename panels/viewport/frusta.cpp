@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numbers>
 
@@ -172,9 +173,7 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
         const Vec3d way = eye - viewer.position();
         if (dot(way, way) < 2.25 * size * size)
             continue;  // so near that its lines would cross the whole picture
-        FrustumLines seen;
-        seen.row = i;
-        seen.depth = viewer.depth_of(in_camera(viewer, eye));
+        FrustumLines seen{.row = i, .depth = viewer.depth_of(in_camera(viewer, eye))};
         bool inside = false;
         seen.label = {1e30, 1e30};
         for (const auto& [a, b] : own)
@@ -192,8 +191,7 @@ std::vector<FrustumLines> visible_frusta(const Camera& viewer, std::span<const C
         seen.photo = cells_of(sheet, camera, viewer, size, near_depth);
         out.push_back(std::move(seen));
     }
-    std::sort(out.begin(), out.end(),
-              [](const FrustumLines& a, const FrustumLines& b) { return a.depth > b.depth; });
+    std::ranges::sort(out, std::greater{}, &FrustumLines::depth);
     return out;
 }
 

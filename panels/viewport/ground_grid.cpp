@@ -72,8 +72,7 @@ double round_spacing(double least) {
 }
 
 GroundGrid grid_of(const Snapshot& snapshot, const ViewFrame& frame) {
-    GroundGrid grid;
-    grid.up = snapshot.up;
+    GroundGrid grid{.up = snapshot.up};
     lay_axes(grid);
     if (!snapshot.scene || !frame.camera.valid()) return grid;
     if (frame.camera.orthographic() &&

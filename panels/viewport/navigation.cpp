@@ -140,9 +140,7 @@ Camera camera_of(const NavigationState& state, int width, int height) {
             std::max(1, static_cast<int>(std::lround(scale * state.lens.width))),
             std::max(1, static_cast<int>(std::lround(scale * state.lens.height))));
     }
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
+    Camera camera{.width = width, .height = height};
     camera.fx = camera.fy = 0.5 * height / std::tan(0.5 * state.fov_y);
     camera.cx = 0.5 * width;
     camera.cy = 0.5 * height;

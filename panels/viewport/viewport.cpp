@@ -159,8 +159,7 @@ void Viewport::draw_scene(const Snapshot& snapshot, Commands& commands, PictureR
     const PictureRect& under = places.under(ImGui::GetMousePos());
     pick(snapshot, commands, under);
     steer(snapshot, places.picture);
-    OverlayState state;
-    state.hovered_camera = hovered_camera_;
+    OverlayState state{.hovered_camera = hovered_camera_};
     point_at(snapshot, places, state);
     draw_overlays(list, snapshot, places, state);
     list.PushClipRect(room.a, room.b, true);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "base/file.h"
 #include "panels/widgets/keys.h"
 #include "panels/widgets/widgets.h"
 
@@ -62,8 +63,7 @@ constexpr std::array kSizes{PictureSize{"as shown", 0, 0}, PictureSize{"1920 x 1
                             PictureSize{"2048 x 2048", 2048, 2048}};
 
 const Served* find(std::string_view command) {
-    const auto it = std::find_if(kServed.begin(), kServed.end(),
-                                 [&](const Served& s) { return s.command == command; });
+    const auto it = std::ranges::find(kServed, command, &Served::command);
     return it == kServed.end() ? nullptr : &*it;
 }
 
@@ -80,8 +80,7 @@ const WrittenFormat* format_of(const FileTypes& types, const std::string& name) 
 /// "stem.png", or the first of "stem-2.png", ... that nothing is called yet.
 std::string free_name(const fs::path& folder, const std::string& stem, const std::string& ending) {
     std::string name = stem + ending;
-    std::error_code ignored;
-    for (int i = 2; i < 1000 && fs::exists(folder / name, ignored); ++i)
+    for (int i = 2; i < 1000 && path_exists(folder / name); ++i)
         name = stem + "-" + std::to_string(i) + ending;
     return name;
 }
@@ -270,8 +269,7 @@ void FileDialog::draw_writing(const Snapshot& snapshot, Commands& commands) {
     draw_box(snapshot);
     ImGui::SameLine();
     const auto& entries = browser_.entries();
-    const bool there =
-        std::any_of(entries.begin(), entries.end(), [&](const auto& e) { return e.name == name; });
+    const bool there = std::ranges::any_of(entries, [&](const auto& e) { return e.name == name; });
     const std::string path = (fs::path(browser_.folder()) / name).string();
     if (!ready)
         dim_text("no folder yet");

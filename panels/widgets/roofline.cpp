@@ -185,10 +185,9 @@ std::vector<RooflinePoint> roofline_points(const StageCosts& costs, RooflineRang
     for (std::size_t i = 0; i < costs.stages.size(); ++i) {
         const StageCost& cost = costs.stages[i];
         if (!positive(cost.measured_ms)) continue;
-        RooflinePoint point;
-        point.index = i;
-        point.attained = cost.floor.work.operations / (cost.measured_ms * 1e-3);
-        point.intensity = cost.floor.work.operations / cost.floor.work.bytes;
+        RooflinePoint point{.index = i,
+                            .intensity = cost.floor.work.operations / cost.floor.work.bytes,
+                            .attained = cost.floor.work.operations / (cost.measured_ms * 1e-3)};
         if (!positive(cost.floor.work.operations) && positive(cost.floor.work.bytes) &&
             positive(bandwidth))
             point.edge = RooflinePoint::Edge::left;

@@ -95,6 +95,13 @@ bool default_button(const char* label, ImVec2 size) {
     ImGui::PopStyleColor();
     return enter_presses() || pressed;
 }
+bool lit_button(const char* label, bool on, std::string_view hint, bool small) {
+    if (on) ImGui::PushStyleColor(ImGuiCol_Button, ImGui::GetStyleColorVec4(ImGuiCol_Header));
+    const bool pressed = small ? ImGui::SmallButton(label) : ImGui::Button(label);
+    if (on) ImGui::PopStyleColor();
+    tooltip(hint);
+    return pressed;
+}
 bool other_button(const char* label, ImVec2 size) {
     const bool pressed = ImGui::Button(label, size);
     const bool focused = ImGui::GetIO().NavVisible && ImGui::IsItemFocused();

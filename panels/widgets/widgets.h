@@ -49,6 +49,8 @@ void show_tooltip(std::string_view text);
 bool tooltip_changed();
 /// The button that Enter presses as well: the usual answer of a dialog.
 bool default_button(const char* label, ImVec2 size = {0, 0});
+/// Highlighted while `on`.
+bool lit_button(const char* label, bool on, std::string_view hint, bool small = false);
 /// Another button of it: Enter presses it while the keyboard stands on it.
 bool other_button(const char* label, ImVec2 size = {0, 0});
 /// Puts the next button beside the last item if it fits.
@@ -88,9 +90,9 @@ bool drag_bar(const char* label, T& value, T least, T most, const char* format,
 void choice_command(Commands& commands, const char* id, std::string_view command,
                     std::span<const char* const> names, std::size_t current, float width,
                     const char* hint);
-/// A small on/off button that gives `command` with on or off.
 /// The hint with the command's key, as it is marked on this keyboard.
 std::string with_key(const Commands& commands, std::string_view command, std::string hint);
+/// A small on/off button that gives `command` with on or off.
 void toggle_command(Commands& commands, const char* label, std::string_view command, bool on,
                     const char* hint);
 
