@@ -64,8 +64,7 @@ RenderCounters mean_counters(std::span<const RenderCounters> frames) {
 
 PredictedWork mean_work(std::span<const PredictedWork> frames) {
     CHECK(!frames.empty());
-    PredictedWork out;
-    out.frame = frames.front().frame;
+    PredictedWork out{.frame = frames.front().frame};
     for (const WorkCount& count : kWorkCounts) {
         double sum = 0;
         for (const PredictedWork& work : frames) sum += work.frame.*count.value;

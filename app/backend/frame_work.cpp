@@ -6,12 +6,11 @@ namespace gs {
 
 FrameWork frame_work(const RenderCounters& c, int width, int height, int sh_degree, bool cuda,
                      bool training, bool all_counted) {
-    FrameWork work;
-    work.cuda = cuda;
-    work.gaussians = static_cast<double>(c.gaussians);
-    work.candidates = static_cast<double>(c.candidates);
-    work.visible = static_cast<double>(c.visible);
-    work.isects = static_cast<double>(c.isects);
+    FrameWork work{.cuda = cuda,
+                   .gaussians = static_cast<double>(c.gaussians),
+                   .candidates = static_cast<double>(c.candidates),
+                   .visible = static_cast<double>(c.visible),
+                   .isects = static_cast<double>(c.isects)};
     if (all_counted || c.evaluated_pairs > 0) {
         work.evaluated = static_cast<double>(c.evaluated_pairs);
         work.blended = static_cast<double>(c.blended_pairs);

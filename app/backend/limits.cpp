@@ -7,6 +7,7 @@
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/log.h"
+#include "base/try.h"
 #include "renderer/device/cuda/ceilings.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/raster/cpu/ceilings.h"
@@ -43,14 +44,12 @@ Json json_of(const Ceilings& c) {
 /// Key of the ceilings, which differ by GPU, thread count and instruction set.
 Result<std::string> machine_name(int cuda_device) {
     if (cuda_device < 0) return make_cpu_rasterizer()->name();
-    const auto device = cuda_device_info(cuda_device);
-    if (!device) return tl::unexpected(device.error());
-    return device->name;
+    GS_TRY(const auto device, cuda_device_info(cuda_device));
+    return device.name;
 }
 
 Json read_cache(const fs::path& file) {
-    std::error_code error;
-    if (file.empty() || !fs::exists(file, error)) return Json::array();
+    if (file.empty() || !path_exists(file)) return Json::array();
     const auto text = read_text_file(file, 1u << 20);
     Json all = text ? json_or_discarded<Json>(*text) : Json();
     return all.is_array() ? all : Json::array();
@@ -76,26 +75,21 @@ std::vector<StageCost> stage_limits(std::span<const StageStats> times, const Fra
 
 StageCosts stage_costs(std::span<const StageStats> times, const FrameWork& work,
                        const Ceilings& ceilings) {
-    StageCosts out;
-    out.machine = ceilings.machine;
-    out.sample = work.training ? "iteration" : "view frame";
-    out.measured = true;
-    out.bytes_per_second = ceilings.copy_bytes;
-    out.operations_per_second = ceilings.lane_operations;
-    out.stages = stage_limits(times, work, ceilings);
-    return out;
+    return {.machine = ceilings.machine,
+            .sample = work.training ? "iteration" : "view frame",
+            .measured = true,
+            .bytes_per_second = ceilings.copy_bytes,
+            .operations_per_second = ceilings.lane_operations,
+            .stages = stage_limits(times, work, ceilings)};
 }
 
 Result<Ceilings> machine_ceilings(int cuda_device, const fs::path& file, bool remeasure) {
     const bool cuda = cuda_device >= 0;
-    const auto machine = machine_name(cuda_device);
-    if (!machine) return tl::unexpected(machine.error());
+    GS_TRY(const auto machine, machine_name(cuda_device));
     Json cache = read_cache(file);
     for (const Json& entry : cache) {
-        if (remeasure || !is_of(entry, *machine, cuda)) continue;
-        Ceilings out;
-        out.machine = *machine;
-        out.cuda = cuda;
+        if (remeasure || !is_of(entry, machine, cuda)) continue;
+        Ceilings out{.machine = machine, .cuda = cuda};
         for (const Figure& f : kFigures)
             if (const auto value = entry.find(f.name); value != entry.end() && value->is_number())
                 out.*f.value = value->get<double>();
@@ -107,7 +101,7 @@ Result<Ceilings> machine_ceilings(int cuda_device, const fs::path& file, bool re
     if (!file.empty()) {
         Json kept = Json::array();
         for (const Json& entry : cache)
-            if (!is_of(entry, *machine, cuda)) kept.push_back(entry);
+            if (!is_of(entry, machine, cuda)) kept.push_back(entry);
         kept.push_back(json_of(*measured));
         auto written = make_folder(file.parent_path());
         if (written) written = write_text_file(file, json_text(kept, 2) + "\n");

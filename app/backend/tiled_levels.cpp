@@ -66,8 +66,7 @@ Result<SplatNotes> write_tiled_levels(const fs::path& lod_meta, const GaussianMo
     const ClipBox middle = middle_of(scene);
     const Vec3f size = middle.hi - middle.lo;
     const std::array<float, 3> reach{size.x, size.y, size.z};
-    const int shortest =
-        static_cast<int>(std::min_element(reach.begin(), reach.end()) - reach.begin());
+    const int shortest = static_cast<int>(std::ranges::min_element(reach) - reach.begin());
     const int across = shortest == 0 ? 1 : 0, along = shortest == 2 ? 1 : 2;
     const GaussianModel tile = cropped(scene, middle);
     const std::size_t coarsest = std::max<std::size_t>(

@@ -43,8 +43,7 @@ Result<std::vector<BundleEntry>> files_below(const fs::path& folder) {
     }
     if (error)
         return fail(ErrorKind::unreadable, folder.string(), "cannot be read: " + error.message());
-    std::sort(out.begin(), out.end(),
-              [](const BundleEntry& a, const BundleEntry& b) { return a.name < b.name; });
+    std::ranges::sort(out, {}, &BundleEntry::name);
     return out;
 }
 
@@ -151,8 +150,7 @@ Result<void> write_bundle(const fs::path& path, const fs::path& folder, const Bu
 
 fs::path UnpackedBundle::member(std::string_view name) const {
     const fs::path path = folder.path() / name;
-    std::error_code error;
-    return fs::exists(path, error) ? path : fs::path();
+    return path_exists(path) ? path : fs::path();
 }
 
 Result<std::shared_ptr<const UnpackedBundle>> unpack_bundle(const fs::path& path,

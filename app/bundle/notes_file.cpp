@@ -135,8 +135,7 @@ Result<std::vector<Note>> parse_notes(std::string_view text, const std::string& 
 }
 
 Result<std::vector<Note>> read_notes(const fs::path& file) {
-    std::error_code error;
-    if (!fs::exists(file, error)) return std::vector<Note>();
+    if (!path_exists(file)) return std::vector<Note>();
     GS_TRY(const std::string text, read_text_file(file, kLargestNotes));
     return parse_notes(text, file.string());
 }

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/notes_file.h"
 #include "app/paths/path_contents.h"
 #include "base/format.h"
 #include "base/json_text.h"
-#include "base/try.h"
 #include "renderer/doctor/doctor.h"
 #include "trainer/run/run_pictures.h"
 #include "trainer/run/time_lapse.h"
@@ -163,9 +161,7 @@ class RunReporter {
     void add_findings() {
         const auto model = read_any_splats(find_contents(run_.folder));
         if (!model) return miss(model.error());
-        SplatQuestions questions;
-        questions.notes = model->notes;
-        out_.findings = gs::examine(model->model, questions).findings;
+        out_.findings = gs::examine(model->model, {.notes = model->notes}).findings;
         out_.examined = true;
     }
 

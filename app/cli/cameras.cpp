@@ -22,8 +22,7 @@ double length(Vec3d v) { return std::sqrt(dot(v, v)); }
 Vec3d unit(Vec3d v) { return length(v) > 0 ? (1 / length(v)) * v : Vec3d{0, 0, 1}; }
 
 bool all_numbers(const Json& list, std::size_t n) {
-    return list.is_array() && list.size() == n &&
-           std::all_of(list.begin(), list.end(), [](const Json& v) { return v.is_number(); });
+    return list.is_array() && list.size() == n && std::ranges::all_of(list, &Json::is_number);
 }
 std::optional<Vec3d> vector_in(const Json& item, const char* name) {
     if (!item.contains(name) || !all_numbers(item[name], 3)) return std::nullopt;
@@ -79,7 +78,7 @@ std::string read_pose(const Json& item, Camera& camera) {
     if (item.contains("rotation")) {
         const Json& rows = item["rotation"];
         if (!rows.is_array() || rows.size() != 3 ||
-            !std::all_of(rows.begin(), rows.end(), [](const Json& r) { return all_numbers(r, 3); }))
+            !std::ranges::all_of(rows, [](const Json& r) { return all_numbers(r, 3); }))
             return "\"rotation\" must be 3 rows of 3 numbers";
         for (std::size_t i = 0; i < 3; ++i)
             for (std::size_t j = 0; j < 3; ++j) camera.rotation.m[j][i] = rows[i][j].get<double>();
@@ -152,8 +151,7 @@ Result<std::optional<PresetPath>> preset_in(const std::string& text) {
                         fmt::format("{}N draws N pictures, 1 to {}", name, kMostOnPath));
         return PresetPath{static_cast<PathPreset>(i), static_cast<int>(count)};
     }
-    std::error_code ignored;
-    if (!fs::exists(text, ignored))
+    if (!path_exists(text))
         return fail(ErrorKind::usage, "", fmt::format("the path \"{}\" is not known", text),
                     "use orbit:N, spiral:N or dolly:N for N pictures, or name a camera path file");
     return std::nullopt;
@@ -179,9 +177,8 @@ Camera resized(const Camera& camera, int width, int height) {
 }
 
 Result<std::vector<NamedCamera>> read_cameras(const std::string& path, Vec3d origin) {
-    const auto text = read_text_file(path, 256u << 20);
-    if (!text) return tl::unexpected(text.error());
-    GS_TRY(Json list, parse_json<Json>(*text, path));
+    GS_TRY(const auto text, read_text_file(path, 256u << 20));
+    GS_TRY(Json list, parse_json<Json>(text, path));
     if (list.is_object() && list.contains("cameras")) list = Json(list["cameras"]);
     if (!list.is_array() || list.empty())
         return fail(ErrorKind::malformed, path, "contains no list of cameras",
@@ -261,7 +258,7 @@ std::vector<NamedCamera> cameras_of(const Capture& capture, bool test_only) {
     for (const View& view : capture.views) {
         if (test_only && !view.test) continue;
         std::string name = fs::path(view.name).replace_extension().string();
-        std::replace(name.begin(), name.end(), '/', '_');
+        std::ranges::replace(name, '/', '_');
         out.push_back({std::move(name), view.camera});
     }
     return out;

@@ -37,8 +37,7 @@ constexpr const char* kFooter =
     "gate fell short.";
 
 bool is_one_of(const std::string& word, std::span<const Subcommand> subcommands) {
-    return std::any_of(subcommands.begin(), subcommands.end(),
-                       [&](const Subcommand& s) { return word == s.name; });
+    return std::ranges::any_of(subcommands, [&](const Subcommand& s) { return word == s.name; });
 }
 
 // `gausscope PATH` means `gausscope view PATH`: when no subcommand stands before the first argument
@@ -49,8 +48,7 @@ std::string add_view(Words& words, std::span<const Subcommand> subcommands) {
         if (word == "-h" || word == "--help" || word == "--help-all" || word == "--version")
             return {};
         if (is_one_of(word, subcommands)) return {};
-        if (std::find(kCommonWithValue.begin(), kCommonWithValue.end(), word) !=
-            kCommonWithValue.end()) {
+        if (std::ranges::find(kCommonWithValue, word) != kCommonWithValue.end()) {
             ++i;
             continue;
         }
@@ -70,8 +68,8 @@ std::string add_view(Words& words, std::span<const Subcommand> subcommands) {
 
 /// Cuts off the words after "--": they belong to the command that `record` runs.
 Words take_command(Words& words) {
-    if (std::find(words.begin(), words.end(), "record") == words.end()) return {};
-    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (std::ranges::find(words, "record") == words.end()) return {};
+    const auto mark = std::ranges::find(words, "--");
     if (mark == words.end()) return {};
     Words command(mark + 1, words.end());
     words.erase(mark, words.end());
@@ -84,7 +82,7 @@ Words take_command(Words& words) {
 std::string join_switch_values(Words& words) {
     constexpr std::array kValues{"0", "1", "true", "false", "yes", "no", "on", "off"};
     const auto is_value = [&](const std::string& word) {
-        return std::find(kValues.begin(), kValues.end(), word) != kValues.end();
+        return std::ranges::find(kValues, word) != kValues.end();
     };
     for (std::size_t i = 0; i < words.size(); ++i) {
         const std::size_t equals = words[i].find('=');
@@ -196,7 +194,7 @@ int run_command_line(int argc, const char* const* argv) {
         fmt::print(stderr, "error: {} is a switch: use 1 or 0, true or false\n", bad);
         return kUsage;
     }
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::ranges::reverse(words);  // as CLI11 wants them
     try {
         root->parse(words);
     } catch (const CLI::ParseError& error) {

@@ -89,9 +89,8 @@ Result<void> prepare_output_file(const fs::path& file) {
         return fail(ErrorKind::unwritable, file.string(), "this is a folder, not a file",
                     "add a file name");
     // A few kilobytes, so that a full disk shows too; without commit() nothing stays.
-    auto probe = AtomicFile::create(file);
-    if (!probe) return tl::unexpected(probe.error());
-    return probe->append(std::string(8192, ' '));
+    GS_TRY(auto probe, AtomicFile::create(file));
+    return probe.append(std::string(8192, ' '));
 }
 
 void catch_interrupts() {

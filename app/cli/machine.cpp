@@ -4,7 +4,6 @@
 #include <sys/utsname.h>
 
 #include "app/backend/program_commit.h"
-#include "app/cli/common.h"
 #include "base/machine.h"
 #include "base/parallel.h"
 #include "renderer/device/cuda/device.h"

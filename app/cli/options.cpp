@@ -197,7 +197,7 @@ namespace {
 
 std::string flag_of(const SettingField& field) {
     std::string flag = std::string("--") + field.name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
+    std::ranges::replace(flag, '_', '-');
     return flag;
 }
 
@@ -207,12 +207,11 @@ bool is_crop(const SettingField& field) { return std::string_view(field.group) =
 }  // namespace
 
 bool is_setting_switch(std::string_view word) {
-    return std::any_of(setting_fields().begin(), setting_fields().end(),
-                       [&](const SettingField& field) {
-                           if (field.kind != SettingKind::toggle || is_crop(field)) return false;
-                           const std::string flag = flag_of(field);
-                           return word == flag || word == "--no-" + flag.substr(2);
-                       });
+    return std::ranges::any_of(setting_fields(), [&](const SettingField& field) {
+        if (field.kind != SettingKind::toggle || is_crop(field)) return false;
+        const std::string flag = flag_of(field);
+        return word == flag || word == "--no-" + flag.substr(2);
+    });
 }
 
 void add_settings(CLI::App& app, std::vector<std::pair<std::string, double>>& out) {

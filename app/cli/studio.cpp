@@ -13,6 +13,7 @@
 #include "app/studio/saved_views.h"
 #include "app/studio/studio.h"
 #include "app/window/window.h"
+#include "base/file.h"
 #include "base/try.h"
 #include "renderer/device/cuda/device.h"
 #include "renderer/doctor/doctor.h"
@@ -67,9 +68,7 @@ void use_backend(const Backend& backend, StudioOptions& studio) {
 int display_device(const CommonArguments& common) {
     if (common.headless || common.backend == "cpu") return -1;
     if (const auto devices = cuda_devices(); !devices || devices->size() < 2) return -1;
-    WindowOptions unseen;
-    unseen.visible = false;
-    const auto window = open_window(unseen);  // an OpenGL context is what can be asked
+    const auto window = open_window({.visible = false});  // an OpenGL context is what can be asked
     if (!window) return -1;
     for (const int device : cuda_devices_of_opengl())
         if (cuda_device_info(device)) return device;
@@ -83,9 +82,8 @@ Result<Backend> backend_for_window(const CommonArguments& common) {
 Result<void> check_paths(const ViewArguments& a) {
     std::vector<std::string> paths{a.path, a.compare};
     paths.insert(paths.end(), a.traces.begin(), a.traces.end());
-    std::error_code error;
     for (const std::string& path : paths)
-        if (!path.empty() && !fs::exists(path, error))
+        if (!path.empty() && !path_exists(path))
             return fail(ErrorKind::not_found, path, "no such file or folder", "check the path");
     return {};
 }
@@ -140,12 +138,11 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     if (a.training) {
         GS_TRY(backend, on_all_ranks(std::move(backend), on.device ? "cuda" : on.backend));
     }
-    StudioOptions studio;
-    studio.contents = find_contents(a.path);
-    studio.capture = a.capture;
-    studio.compare = a.compare;
-    studio.attach = a.attach;
-    studio.stacks_hz = a.stacks_hz;
+    StudioOptions studio{.contents = find_contents(a.path),
+                         .capture = a.capture,
+                         .compare = a.compare,
+                         .attach = a.attach,
+                         .stacks_hz = a.stacks_hz};
     use_traces(a, studio);
     studio.headless = common.headless;
     studio.script = a.window.script;

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "app/commands/settings.h"
-#include "app/session/engine.h"
 #include "app/session/parts/place_finder.h"
 #include "app/studio/studio.h"
 #include "base/format.h"

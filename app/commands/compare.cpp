@@ -1,6 +1,5 @@
 // Commands for comparing with the photo or a second scene, and how both share the viewport.
 #include "app/commands/commands.h"
-#include "app/commands/settings.h"
 #include "app/session/engine.h"
 
 namespace gs {

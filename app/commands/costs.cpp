@@ -1,7 +1,6 @@
 // Commands that measure a picture's cost and colour Gaussians by a value.
 #include "app/session/parts/costs.h"
 #include "app/commands/commands.h"
-#include "app/commands/settings.h"
 #include "app/session/engine.h"
 
 namespace gs {

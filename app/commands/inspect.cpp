@@ -59,9 +59,7 @@ Result<void> mark(S state, const std::optional<std::optional<std::uint64_t>>& ro
         return {};
     }
     const auto& all = answer->report.entries;
-    const auto most = std::max_element(
-        all.begin(), all.end(),
-        [](const PixelEntry& x, const PixelEntry& y) { return x.weight < y.weight; });
+    const auto most = std::ranges::max_element(all, {}, &PixelEntry::weight);
     if (most == all.end()) return fail(ErrorKind::usage, "", "this pixel's tile is empty");
     state.marked_entry = {state.inspection->pixel, most->row};
     return {};

@@ -107,8 +107,7 @@ Result<void> frame_selection(S state) {
     NavigationState to = frame_sphere(
         state.navigation, camera.position() + 0.5 * size * camera.forward(), kAroundFrustum * size);
     if (state.navigation.snapped) {  // from exactly behind, a pyramid looks like a crossed window
-        NavigationInput aside;
-        aside.turn_x = 0.2;
+        NavigationInput aside{.turn_x = 0.2};
         aside.turn_y = 0.1;  // of the picture's height
         to = navigate(to, aside);
     }

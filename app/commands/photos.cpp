@@ -3,7 +3,6 @@
 
 #include "app/commands/commands.h"
 #include "app/commands/settings.h"
-#include "app/session/engine.h"
 #include "app/session/parts/run_progress.h"
 #include "app/studio/studio.h"
 #include "panels/state/photo_looks.h"

@@ -6,7 +6,6 @@
 #include "app/session/engine.h"
 #include "app/session/parts/selector.h"
 #include "app/session/parts/values.h"
-#include "base/text.h"
 #include "renderer/doctor/doctor.h"
 
 namespace gs {
@@ -132,8 +131,7 @@ void values(Engine& engine, const ViewRequest& request, const Selecting& how) {
 /// Selects what a finding of the doctor is about.
 Result<void> finding(S state, const std::string& id) {
     const auto has = [&](const Finding& f) { return f.id == id && f.of_gaussians; };
-    if (!state.doctor ||
-        std::none_of(state.doctor->findings.begin(), state.doctor->findings.end(), has))
+    if (!state.doctor || std::ranges::none_of(state.doctor->findings, has))
         return fail(ErrorKind::usage, "",
                     fmt::format("the doctor found no Gaussians with \"{}\"", id),
                     "the Doctor panel lists its findings");

@@ -14,7 +14,6 @@ namespace gs {
 namespace command::traces {
 
 using namespace args;
-using S = StudioState&;
 
 constexpr std::int64_t kMostPid = std::numeric_limits<std::int32_t>::max();
 
@@ -47,8 +46,7 @@ Result<std::uint32_t> shown_process(const TraceStore& trace, std::uint32_t pid) 
 Result<void> flame(Studio& studio, std::optional<CallSide> side, std::optional<std::uint32_t> pid,
                    std::optional<std::uint32_t> thread) {
     if (side) {
-        FlameChoice choice;
-        choice.side = *side;
+        FlameChoice choice{.side = *side};
         if (pid) {
             GS_TRY(choice.process, shown_process(studio.traces().shown(), *pid));
         }

@@ -1,7 +1,6 @@
 // Commands that check training and pictures: a frame against the reference, a step in a file,
 // hashes of every step.
 #include "app/commands/settings.h"
-#include "app/session/engine.h"
 #include "app/session/parts/frame_verifier.h"
 #include "app/session/parts/run_recording.h"
 

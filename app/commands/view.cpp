@@ -1,6 +1,5 @@
 // Commands for what the viewport draws: maps, ranges, draw styles, overlays, levels of detail.
 #include "app/commands/commands.h"
-#include "app/commands/settings.h"
 
 namespace gs {
 namespace command::view {

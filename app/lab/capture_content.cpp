@@ -65,8 +65,7 @@ Result<std::string> content_of(const std::vector<fs::path>& folders, const LabFi
         std::set<std::string> been;
         list_files(folders[i], fmt::format("{}/", i), been, files);
     }
-    std::sort(files.begin(), files.end(),
-              [](const ContentFile& a, const ContentFile& b) { return a.name < b.name; });
+    std::ranges::sort(files, {}, &ContentFile::name);
     for (ContentFile& one : files) {
         GS_TRY(const auto known, file.file_hash(one.stamp));
         one.known = known.has_value();

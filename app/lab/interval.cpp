@@ -133,8 +133,7 @@ std::vector<double> holm(std::span<const double> p) {
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < p.size(); ++i)
         if (!std::isnan(p[i])) order.push_back(i);
-    std::sort(order.begin(), order.end(),
-              [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
+    std::ranges::sort(order, [&](std::size_t a, std::size_t b) { return p[a] < p[b]; });
     std::vector<double> out(p.size(), kNaN);
     double most = 0;
     for (std::size_t k = 0; k < order.size(); ++k) {

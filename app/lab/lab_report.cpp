@@ -41,7 +41,7 @@ ReportTable kinds_table(const std::vector<RunKind>& kinds) {
     for (const RunKind& k : kinds) {
         const auto on_front = [&](double (*cost)(const LabRun&)) {
             const auto front = pareto_front(by_scene[k.scene], cost);
-            return std::find(front.begin(), front.end(), &k) != front.end();
+            return std::ranges::find(front, &k) != front.end();
         };
         const bool time = on_front(total_of), size = on_front(gaussians_of);
         out.rows.push_back(
@@ -101,8 +101,7 @@ std::string verdict_text(const RunComparison& c) {
         said.empty() ? "no significant difference" : fmt::format("{}", fmt::join(said, ", ")));
     if (c.gates.empty()) return out + " No gates.";
     const auto count = [&](GateState state) {
-        return std::count_if(c.gates.begin(), c.gates.end(),
-                             [&](const GateRow& row) { return row.state == state; });
+        return std::ranges::count(c.gates, state, &GateRow::state);
     };
     return out + fmt::format(" Gates: {} of {} fail, {} hold, {} undecided.",
                              count(GateState::fails), c.gates.size(), count(GateState::holds),
@@ -271,7 +270,7 @@ std::vector<const RunKind*> pareto_front(const std::vector<const RunKind*>& kind
     for (const RunKind* k : kinds)
         if (std::isfinite(k->mean(cost)) && std::isfinite(k->mean(&LabRun::psnr)))
             sorted.push_back(k);
-    std::sort(sorted.begin(), sorted.end(), [&](const RunKind* a, const RunKind* b) {
+    std::ranges::sort(sorted, [&](const RunKind* a, const RunKind* b) {
         return std::pair(a->mean(cost), -a->mean(&LabRun::psnr)) <
                std::pair(b->mean(cost), -b->mean(&LabRun::psnr));
     });
@@ -317,8 +316,8 @@ std::vector<history::Judged> histories_of(const std::vector<LabRun>& runs) {
         for (auto& [program, measured] : programs)
             s.points.push_back(
                 {measured.last_s, program.first, history::quantiles_of(measured.values)});
-        std::sort(s.points.begin(), s.points.end(),
-                  [](const auto& x, const auto& y) { return x.time_s < y.time_s; });
+        std::ranges::sort(s.points,
+                          [](const auto& x, const auto& y) { return x.time_s < y.time_s; });
     }
     return history::judge(std::move(series));
 }

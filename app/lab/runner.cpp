@@ -22,7 +22,6 @@
 #include "base/json_text.h"
 #include "base/json_write.h"
 #include "base/machine.h"
-#include "base/seconds.h"
 #include "base/try.h"
 
 namespace gs::lab {
@@ -66,8 +65,7 @@ std::string definition_of(const SampleScene& s) {
 void add_recordings(std::string_view paths, std::vector<fs::path>& folders) {
     while (!paths.empty()) {
         const fs::path path = paths.substr(0, paths.find(','));
-        std::error_code error;
-        folders.push_back(fs::is_directory(path, error) ? path : fs::absolute(path).parent_path());
+        folders.push_back(folder_exists(path) ? path : fs::absolute(path).parent_path());
         paths.remove_prefix(std::min(paths.size(), path.native().size() + 1));
     }
 }
@@ -169,7 +167,6 @@ class SuiteRunner {
 
     Result<void> find_captures() {
         std::string missing;
-        std::error_code error;
         for (const SuiteScene& scene : suite_.scenes) {
             if (scene.sample) {
                 places_[scene.name] =
@@ -179,9 +176,9 @@ class SuiteRunner {
             }
             const fs::path beside = fs::path(suite_.origin).parent_path() / scene.capture;
             const fs::path below = options_.captures / scene.capture;
-            if (fs::is_directory(beside, error))
+            if (folder_exists(beside))
                 places_[scene.name] = fs::absolute(beside);
-            else if (!options_.captures.empty() && fs::is_directory(below, error))
+            else if (!options_.captures.empty() && folder_exists(below))
                 places_[scene.name] = fs::absolute(below);
             else if (scene.optional)
                 tally_.left_out.push_back(scene.name);
@@ -253,10 +250,7 @@ class SuiteRunner {
                                 tally_.planned, name_of(planned.of)));
             return {};
         }
-        LabRun run;
-        run.of = planned.of;
-        run.host = host_name();
-        run.processor = planned.program->processor;
+        LabRun run{.of = planned.of, .host = host_name(), .processor = planned.program->processor};
         if (planned.of.backend == "cuda" && !planned.program->gpu.empty())
             run.processor += ", " + planned.program->gpu;
         run.values = {{"threads", "", planned.program->threads}};

@@ -9,7 +9,6 @@
 
 #include "app/lab/exports.h"
 #include "base/assets.h"
-#include "base/format.h"
 #include "base/hash.h"
 #include "base/try.h"
 #include "trainer/settings/settings.h"
@@ -62,7 +61,7 @@ std::vector<std::string> list_of(std::string_view text) {
 
 /// Names become parts of file names.
 Result<std::string> name_of_section(std::string_view text) {
-    const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    const bool plain = std::ranges::all_of(text, [](char c) {
         return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
                c == '_' || c == '-' || c == '.';
     });
@@ -123,15 +122,15 @@ constexpr SuiteKey<Suite> kSuiteKeys[] = {
             s.seeds.push_back(static_cast<std::uint64_t>(seed));
         }
         std::vector<std::uint64_t> sorted = s.seeds;
-        std::sort(sorted.begin(), sorted.end());
-        if (s.seeds.empty() || std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end())
+        std::ranges::sort(sorted);
+        if (s.seeds.empty() || std::ranges::adjacent_find(sorted) != sorted.end())
             return bad("seeds must be distinct numbers separated by commas");
         return {};
     }},
     {"backends", [](Suite& s, std::string_view t) -> Result<void> {
         s.backends = list_of(t);
         for (const std::string& b : s.backends)
-            if ((b != "cpu" && b != "cuda") || std::count(s.backends.begin(), s.backends.end(), b) > 1)
+            if ((b != "cpu" && b != "cuda") || std::ranges::count(s.backends, b) > 1)
                 return bad("backends must be cpu or cuda, each once");
         return s.backends.empty() ? Result<void>(bad("the backend is missing")) : Result<void>();
     }},
@@ -140,7 +139,7 @@ constexpr SuiteKey<SuiteScene> kSceneKeys[] = {
     {"capture", [](SuiteScene& s, std::string_view t) -> Result<void> { s.capture = std::string(t); return {}; }},
     {"scenery", [](SuiteScene& s, std::string_view t) -> Result<void> {
         const auto all = assets_in("sample");
-        if (std::find(all.begin(), all.end(), fmt::format("sample/{}.scene", t)) == all.end())
+        if (std::ranges::find(all, fmt::format("sample/{}.scene", t)) == all.end())
             return bad(fmt::format("unknown scenery \"{}\"", t), "gausscope sample --help lists them");
         if (!s.sample) s.sample.emplace();
         s.sample->scenery = t;
@@ -215,9 +214,8 @@ class SuiteReader {
                name_of_section(trimmed(line.substr(blank, line.size() - blank - 1))));
         section_ = kind == "scene" ? Section::scene : Section::settings;
         const auto same = [&](const auto& one) { return one.name == name; };
-        if (section_ == Section::scene
-                ? std::any_of(out_.scenes.begin(), out_.scenes.end(), same)
-                : std::any_of(out_.settings.begin(), out_.settings.end(), same))
+        if (section_ == Section::scene ? std::ranges::any_of(out_.scenes, same)
+                                       : std::ranges::any_of(out_.settings, same))
             return bad(fmt::format("duplicate {}{} \"{}\"", kind,
                                    section_ == Section::scene ? "s" : "", name));
         if (section_ == Section::scene) {
@@ -281,8 +279,7 @@ Result<Gate> parse_gate(std::string_view text) {
 }
 
 Result<Suite> parse_suite(std::string origin, std::string text) {
-    Suite out;
-    out.origin = std::move(origin);
+    Suite out{.origin = std::move(origin)};
     out.name = fs::path(out.origin).stem().string();
     SuiteReader reader(out);
     std::uint64_t number = 0;
@@ -313,7 +310,7 @@ Result<Suite> read_suite(const std::string& file_or_name) {
     auto text = read_text_file(file_or_name, kLargestSuite);
     const auto known = built_in_suites();
     if (!text && text.error().kind == ErrorKind::not_found) {
-        if (std::find(known.begin(), known.end(), file_or_name) == known.end())
+        if (std::ranges::find(known, file_or_name) == known.end())
             return fail(ErrorKind::not_found, file_or_name, "no such suite",
                         fmt::format("name a file, or one of {}", fmt::join(known, ", ")));
         const Asset built_in = asset(fmt::format("suites/{}.suite", file_or_name));

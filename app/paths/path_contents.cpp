@@ -10,17 +10,12 @@
 namespace gs {
 namespace {
 
-bool is_there(const fs::path& file) {
-    std::error_code ignored;
-    return fs::is_regular_file(file, ignored);
-}
-
 PathKind kind_of_file(PathContents& c) {
     const fs::path file = c.path;
     // JSON of a trace may only look like one.
     const bool json = file.extension() == ".json";
     if (!json && is_trace_file(file)) return PathKind::trace;
-    if (!is_there(file)) return PathKind::unknown;
+    if (!file_exists(file)) return PathKind::unknown;
     if (file.extension() == ".gsb") return PathKind::bundle;
     if (is_checkpoint(file)) return PathKind::checkpoint;
     if (is_step_file(file)) return PathKind::step;
@@ -48,7 +43,7 @@ tl::unexpected<Error> problem_of(const PathContents& c, const std::error_code& e
         return fail(ErrorKind::not_found, c.path, "no such file or folder", "check the path");
     if (error) return fail(ErrorKind::unreadable, c.path, error.message());
     if (auto busy = still_training(c.path)) return tl::unexpected(std::move(*busy));
-    if (!c.splats && is_there(c.path) && c.splats.error().kind == ErrorKind::unreadable)
+    if (!c.splats && file_exists(c.path) && c.splats.error().kind == ErrorKind::unreadable)
         return tl::unexpected(c.splats.error());
     return fail(ErrorKind::unsupported, c.path, "not a capture or splat file",
                 "captures contain sparse/0 (COLMAP), transforms.json, OpenSfM's "
@@ -77,7 +72,7 @@ PathContents find_contents(const std::string& path) {
     const bool model = out.run || out.kind == PathKind::checkpoint;
     out.knows_capture =
         out.kind == PathKind::capture || out.kind == PathKind::bundle ||
-        (model && (is_there(out.folder() / "run.json") || foreign_description(out.folder())));
+        (model && (file_exists(out.folder() / "run.json") || foreign_description(out.folder())));
     if (out.kind <= PathKind::bundle) out.problem = problem_of(out, error).value();
     if (out.kind == PathKind::splats && !out.splats) out.problem = out.splats.error();
     return out;

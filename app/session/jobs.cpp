@@ -134,8 +134,7 @@ std::vector<Activity> Jobs::activities() const {
         if (share > 0 && share < 1 && (job->slice || part > kPace))
             out.back().what += ", " + format_duration(part * (1 - share) / share) + " left";
     }
-    std::stable_sort(out.begin(), out.end(),
-                     [](const Activity& a, const Activity& b) { return a.seconds > b.seconds; });
+    std::ranges::stable_sort(out, std::greater{}, &Activity::seconds);
     return out;
 }
 

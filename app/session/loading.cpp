@@ -4,6 +4,7 @@
 
 #include "app/bundle/bundle_file.h"
 #include "app/sample/sample_capture.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/record/scope.h"
 #include "base/seconds.h"
@@ -76,8 +77,7 @@ Result<void> add_capture(OpenRequest& request, CaptureOptions& loading) {
         return fail(ErrorKind::usage, file.string(), "a checkpoint needs its capture to resume",
                     "open the capture first, or run: open CHECKPOINT CAPTURE");
     }
-    std::error_code error;
-    if (!fs::exists(photos.capture, error))
+    if (!path_exists(photos.capture))
         return fail(ErrorKind::not_found, photos.capture, "the photos of this run no longer exist",
                     fmt::format("give their new path: open {} CAPTURE", file.string()));
     request.capture = find_capture(photos.capture);
@@ -136,10 +136,9 @@ std::shared_ptr<const GaussianModel> share(GaussianModel model) {
 Result<LoadedScene> load_splat_file(const OpenRequest& request, const SplatSource& source,
                                     const SessionOptions& options, const Progress& progress) {
     GS_TRY(SplatFile file, read_splats(source, {.progress = progress}));
-    LoadedScene scene;
-    scene.name = name_of_model(request);
-    scene.format = std::move(file.format);
-    scene.notes = std::move(file.notes);
+    LoadedScene scene{.name = name_of_model(request),
+                      .format = std::move(file.format),
+                      .notes = std::move(file.notes)};
     scene.trained = file.trained;
     if (request.origin) meet_origin(file.model, *request.origin);
     GS_TRY_VOID(show_model(scene, share(std::move(file.model)), options));
@@ -153,8 +152,7 @@ Result<LoadedScene> load_level_scene(const std::string& path, const fs::path& me
     const LevelChoice coarsest = coarsest_levels(set);
     LevelStore store;
     GS_TRY_VOID(store.read_all(set, coarsest, progress));
-    LoadedScene scene;
-    scene.name = name_of_path(path);
+    LoadedScene scene{.name = name_of_path(path)};
     // A file that every set has names none.
     if (scene.name == meta.filename())
         scene.name = name_of_path(meta.parent_path().string()) + "/" + scene.name;
@@ -190,11 +188,10 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
     if (inside.capture.path.empty() && !request.beside) {
         inside.capture = find_capture(bundle->member(member_name::kCapture));
         // As packed: do not shrink or hold out photos again.
-        CaptureOptions as_packed;
-        as_packed.photos = bundle->facts.photos;
-        as_packed.undistort = false;
-        as_packed.threads = capture_options.threads;
-        as_packed.progress = capture_options.progress;
+        CaptureOptions as_packed{.undistort = false,
+                                 .photos = bundle->facts.photos,
+                                 .threads = capture_options.threads,
+                                 .progress = capture_options.progress};
         capture_options = std::move(as_packed);
     }
     std::vector<std::string> notes = bundle->notes;
@@ -221,10 +218,9 @@ Result<LoadedScene> load_bundle(const OpenRequest& request, const SessionOptions
 Result<LoadedScene> load_checkpoint_model(const OpenRequest& request,
                                           const SessionOptions& options) {
     GS_TRY(CheckpointModel checkpoint, read_checkpoint_model(request.contents.model()));
-    LoadedScene scene;
-    scene.name = name_of_model(request);
-    scene.format = fmt::format("checkpoint of step {}", checkpoint.steps);
-    scene.sh_degree = checkpoint.sh_degree;
+    LoadedScene scene{.name = name_of_model(request),
+                      .format = fmt::format("checkpoint of step {}", checkpoint.steps),
+                      .sh_degree = checkpoint.sh_degree};
     scene.trained.unscented = checkpoint.unscented;
     if (request.origin) set_origin(checkpoint.model, *request.origin);
     GS_TRY_VOID(show_model(scene, share(std::move(checkpoint.model)), options));
@@ -249,10 +245,10 @@ Result<LoadedScene> load_step(const std::string& path, const SessionOptions& opt
                              .camera = in.camera,
                              .photo = to_bytes(step.outputs.color),
                              .mask = {}});
-    LoadedScene scene;
-    scene.name = name_of_path(path);
-    scene.format = fmt::format("captured step {} of {}", in.step + 1, step.origin.capture);
-    scene.notes = std::move(notes);
+    LoadedScene scene{
+        .name = name_of_path(path),
+        .format = fmt::format("captured step {} of {}", in.step + 1, step.origin.capture),
+        .notes = std::move(notes)};
     scene.sh_degree = in.options.sh_degree;
     scene.trained.unscented = in.options.projection == ProjectionMethod::ut;
     scene.capture = std::make_shared<const Capture>(std::move(capture));
@@ -283,9 +279,7 @@ Result<PathContents> contents_of(const OpenRequest& request, const Progress& pro
     if (request.contents.kind != PathKind::unknown) return request.contents;
     PathContents found = find_contents(request.contents.path);
     if (!request.make_sample || found.kind == PathKind::capture) return found;
-    SampleOptions sample;
-    sample.progress = progress;
-    GS_TRY_VOID(write_sample_capture(found.path, sample));
+    GS_TRY_VOID(write_sample_capture(found.path, {.progress = progress}));
     return find_contents(found.path);
 }
 
@@ -370,22 +364,20 @@ std::string why_not_whole(const LoadedScene& scene) {
 }
 
 LoadedScene same_scene(const LoadedScene& scene) {
-    LoadedScene out;
-    out.name = scene.name;
-    out.path = scene.path;
-    out.run_folder = scene.run_folder;
-    out.format = scene.format;
-    out.capture = scene.capture;
-    out.loading = scene.loading;
-    out.levels = scene.levels;
-    out.sh_degree = scene.sh_degree;
-    out.trained = scene.trained;
-    out.bundle = scene.bundle;
-    out.followed = scene.followed;
-    out.followed_steps = scene.followed_steps;
-    out.notes = scene.notes;
-    out.seconds = scene.seconds;
-    return out;
+    return {.name = scene.name,
+            .path = scene.path,
+            .format = scene.format,
+            .run_folder = scene.run_folder,
+            .capture = scene.capture,
+            .levels = scene.levels,
+            .bundle = scene.bundle,
+            .trained = scene.trained,
+            .sh_degree = scene.sh_degree,
+            .notes = scene.notes,
+            .followed = scene.followed,
+            .followed_steps = scene.followed_steps,
+            .loading = scene.loading,
+            .seconds = scene.seconds};
 }
 
 }  // namespace gs

@@ -75,12 +75,11 @@ std::optional<AppliedLook> shown_look(const LoadedScene& scene, const ViewSettin
     const AppearanceRows rows(trainer.capture());
     if (rows.photo_of_view[view] == AppearanceRows::kNone)
         return look_of_camera(learned, rows, view, mode);
-    AppearancePlan plan;
-    plan.mode = mode;
-    plan.photo = rows.photo_of_view[view];
-    plan.camera = rows.camera_of_view[view];
-    plan.photos = static_cast<std::uint32_t>(rows.photos());
-    plan.cameras = rows.cameras;
+    AppearancePlan plan{.mode = mode,
+                        .photo = rows.photo_of_view[view],
+                        .camera = rows.camera_of_view[view],
+                        .photos = static_cast<std::uint32_t>(rows.photos()),
+                        .cameras = rows.cameras};
     return look_of_photo(learned.values.data(), plan);
 }
 

@@ -46,9 +46,8 @@ std::array<std::uint32_t, 256> words_of(Colormap map) {
 void ShownTint::set_flags(std::span<const std::uint8_t> by_row) {
     flags_.resize_discard(by_row.size());
     std::copy(by_row.begin(), by_row.end(), flags_.begin());
-    const bool shows = std::any_of(by_row.begin(), by_row.end(), [](std::uint8_t flags) {
-        return (flags & (kSelected | kHidden)) != 0;
-    });
+    const bool shows = std::ranges::any_of(
+        by_row, [](std::uint8_t flags) { return (flags & (kSelected | kHidden)) != 0; });
     if (!shows) flags_.resize_discard(0);
     ++serial_;
 }
@@ -91,8 +90,7 @@ void ShownTint::set_levels(const GaussianModel& model, std::span<const LevelRun>
     levels_of_ = &model;
     level_words_.resize_discard(model.count);
     parallel_ranges(model.count, kRowsATask, [&](std::size_t begin, std::size_t end) {
-        auto run = std::upper_bound(runs.begin(), runs.end(), begin,
-                                    [](std::size_t row, const LevelRun& r) { return row < r.end; });
+        auto run = std::ranges::upper_bound(runs, begin, {}, &LevelRun::end);
         for (std::size_t i = begin; i < end; ++i) {
             while (run != runs.end() && i >= run->end) ++run;
             level_words_[i] = run == runs.end() || run->level == kEveryLevel

@@ -66,11 +66,7 @@ struct TraceLibrary::Opened {
 
 TraceLibrary::TraceLibrary(const TraceStore& own, std::function<void()> wake)
     : wake_(std::move(wake)) {
-    TraceEntry entry;
-    entry.id = kOwn;
-    entry.name = "this session";
-    entry.store = &own;
-    entry.live = entry.own = true;
+    TraceEntry entry{.id = kOwn, .name = "this session", .store = &own, .live = true, .own = true};
     entries_.push_back(std::move(entry));
 }
 
@@ -116,9 +112,7 @@ Result<void> TraceLibrary::attach(std::uint32_t pid, int stacks_hz) {
     GS_TRY(auto collector, service::MultiCollector::start(std::move(options)));
     auto opened = std::make_unique<Opened>();
     opened->collector = std::move(collector);
-    TraceStoreOptions kept;
-    kept.max_spans = kLiveSpans;
-    kept.max_bytes = kLiveBytes;
+    const TraceStoreOptions kept{.max_spans = kLiveSpans, .max_bytes = kLiveBytes};
     opened->store = std::make_unique<TraceStore>(kept);
     opened->since_ns = now_ns();
     opened->pid = pid;
@@ -236,7 +230,7 @@ bool TraceLibrary::follow(Opened& o) {
     if (first) log_info("attached to {}", entry.name);
     const bool was_live = entry.live;
     entry.live = (sources.empty() && (!o.sampled || o.sampler)) ||
-                 std::any_of(sources.begin(), sources.end(), [](const auto& s) { return s.alive; });
+                 std::ranges::any_of(sources, [](const auto& s) { return s.alive; });
     entry.ended = !entry.live;
     if (entry.ended) entry.problem = "the process has ended";
     if (was_live && entry.ended) {
@@ -289,8 +283,7 @@ const TraceStore* TraceLibrary::shown_store() const {
 }
 
 bool TraceLibrary::reading() const {
-    return std::any_of(opened_.begin(), opened_.end(),
-                       [](const auto& o) { return o->reading != nullptr; });
+    return std::ranges::any_of(opened_, [](const auto& o) { return o->reading != nullptr; });
 }
 bool TraceLibrary::take_failure() { return std::exchange(failed_, false); }
 std::vector<std::string> TraceLibrary::take_ended() { return std::exchange(ended_, {}); }

@@ -299,8 +299,7 @@ std::string Viewer::draw_costs(const Shown& shown, const ViewRequest& request,
 
 void Viewer::draw_photo(const Shown& shown, std::size_t view,
                         std::shared_ptr<const GaussianTint> tint, RenderResult& result) {
-    ViewSettings settings;
-    settings.capture_view = static_cast<int>(view);
+    ViewSettings settings{.capture_view = static_cast<int>(view)};
     RenderOptions options = render_options(shown.scene, settings);
     options.tint = std::move(tint);
     render(shown.scene, photo_camera(shown.scene, view), options, {}, result);

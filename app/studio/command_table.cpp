@@ -19,8 +19,7 @@ CommandTable::CommandTable(std::vector<CommandRow> rows)
     : rows_(std::move(rows)), infos_(rows_.begin(), rows_.end()) {}
 
 const CommandRow* CommandTable::find(std::string_view name) const {
-    const auto row = std::find_if(rows_.begin(), rows_.end(),
-                                  [&](const CommandRow& r) { return r.name == name; });
+    const auto row = std::ranges::find(rows_, name, &CommandRow::name);
     return row == rows_.end() ? nullptr : &*row;
 }
 
@@ -37,8 +36,8 @@ Result<void> CommandTable::run(StudioState& state, std::string_view name,
                                const Arguments& arguments) const {
     const CommandRow* row = find(name);
     if (!row) {
-        const auto nearest = std::min_element(
-            rows_.begin(), rows_.end(), [&](const CommandRow& a, const CommandRow& b) {
+        const auto nearest =
+            std::ranges::min_element(rows_, [&](const CommandRow& a, const CommandRow& b) {
                 return edit_distance(name, a.name) < edit_distance(name, b.name);
             });
         return fail(ErrorKind::usage, "", fmt::format("there is no command \"{}\"", name),

@@ -74,10 +74,8 @@ std::vector<std::string> thumbnails_of(const std::string& path) {
 }  // namespace
 
 std::shared_ptr<const FileTypes> file_types() {
-    FileTypes out;
-    out.kind_of = kind_of_file;
-    out.thumbnails_of = thumbnails_of;
-    out.summary_of = KeptSummaries();
+    FileTypes out{
+        .kind_of = kind_of_file, .thumbnails_of = thumbnails_of, .summary_of = KeptSummaries()};
     for (const SplatFormat& format : splat_formats())
         if (format.write)
             for (const std::string& extension : format.extensions)

@@ -30,8 +30,7 @@ Result<void> FilmEditor::open(fs::path file, Vec3d origin) {
     file_ = std::move(file);
     const std::string stem = file_.stem().string();
     std::optional<Error> unread;
-    std::error_code ignored;
-    for (int number = 2; fs::exists(file_, ignored); ++number) {
+    for (int number = 2; path_exists(file_); ++number) {
         auto kept = read_path_file(file_, origin_);
         if (kept) {
             film_ = std::make_shared<const Film>(std::move(kept->film));

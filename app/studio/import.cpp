@@ -1,11 +1,13 @@
 #include "app/studio/import.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <tuple>
 
 #include "app/backend/training_plan.h"
 #include "app/studio/arguments.h"
+#include "base/file.h"
 #include "base/format.h"
 #include "base/try.h"
 #include "renderer/doctor/doctor.h"
@@ -59,7 +61,7 @@ Result<Vec3f> color_of(const std::string& text) {
 std::string flag_of(const std::string& name, double value) {
     const SettingField* field = find_setting(name);
     std::string flag = name;
-    std::replace(flag.begin(), flag.end(), '_', '-');
+    std::ranges::replace(flag, '_', '-');
     if (field && field->kind == SettingKind::toggle) return (value > 0.5 ? " --" : " --no-") + flag;
     if (field && field->kind == SettingKind::choice)
         return fmt::format(" --{} {}", flag, field->text(value));
@@ -179,8 +181,7 @@ Result<Import::Examined> Import::examine(const CaptureFiles& files, CaptureOptio
     out.skipped.insert(out.skipped.end(), capture.missing.begin(), capture.missing.end());
     if (out.skipped.size() > kMostSkipped) out.skipped.resize(kMostSkipped);
     out.findings = gs::examine(capture);
-    std::stable_sort(out.findings.begin(), out.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    std::ranges::stable_sort(out.findings, std::greater{}, &Finding::severity);
     return out;
 }
 
@@ -271,8 +272,7 @@ std::string Import::what_is_wrong() const {
     const std::string& output = value("output");
     if (output.empty()) return {};
     if (run_in(output)) return "there is a run in " + output + ": choose another folder";
-    std::error_code error;
-    if (fs::exists(output, error) && !fs::is_directory(output, error))
+    if (path_exists(output) && !folder_exists(output))
         return output + " is a file: choose a folder";
     return {};
 }
@@ -408,17 +408,16 @@ ImportState::Facts Import::forecast(const StepSpeed& speed) const {
 }
 
 std::shared_ptr<const ImportState> Import::state(const StepSpeed& speed) const {
-    ImportState out;
-    out.path = contents_.path;
-    out.examining = task_ != nullptr;
-    out.problem = problem_;
-    out.wrong = what_is_wrong();
-    out.found = examined_.found;
-    out.findings = examined_.findings;
-    out.skipped = examined_.skipped;
-    out.choices = choices();
-    out.forecast = forecast(speed);
-    out.command_line = command_line();
+    ImportState out{.path = contents_.path,
+                    .examining = task_ != nullptr,
+                    .problem = problem_,
+                    .wrong = what_is_wrong(),
+                    .found = examined_.found,
+                    .findings = examined_.findings,
+                    .skipped = examined_.skipped,
+                    .choices = choices(),
+                    .forecast = forecast(speed),
+                    .command_line = command_line()};
     return std::make_shared<const ImportState>(std::move(out));
 }
 

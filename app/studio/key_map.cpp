@@ -19,7 +19,7 @@ bool names_key(std::string_view name) {
     if (name.size() == 1)
         return name[0] > ' ' && name[0] <= '`' &&
                std::string_view("+#\"$%&()*:<>?@^_!").find(name[0]) == std::string_view::npos;
-    if (std::find(kNamedKeys.begin(), kNamedKeys.end(), name) != kNamedKeys.end()) return true;
+    if (std::ranges::find(kNamedKeys, name) != kNamedKeys.end()) return true;
     int last = 0;  // F1 to F12, Keypad0 to Keypad9
     std::string_view digits = name;
     if (name.starts_with("Keypad"))
@@ -81,7 +81,7 @@ void KeyMap::read(std::string_view text, const std::string& origin, const IsComm
         if (words[0] == "base") {
             const std::string path = "keys/" + words[1] + ".keys";
             const auto there = assets_in("keys");
-            if (in_base_ || std::find(there.begin(), there.end(), path) == there.end()) {
+            if (in_base_ || std::ranges::find(there, path) == there.end()) {
                 wrong("there is no base " + words[1]);
                 continue;
             }
@@ -100,7 +100,7 @@ void KeyMap::read(std::string_view text, const std::string& origin, const IsComm
             wrong("there is no command " + words[1]);
             continue;
         }
-        const bool twice = std::find(given.begin(), given.end(), chord) != given.end();
+        const bool twice = std::ranges::find(given, chord) != given.end();
         if (const KeyBinding* before = find(chord); before && twice)
             wrong(fmt::format("{} is given to {} and {}; the last one has it", chord,
                               before->command, words[1]));
@@ -112,8 +112,7 @@ void KeyMap::read(std::string_view text, const std::string& origin, const IsComm
 }
 
 const KeyBinding* KeyMap::find(std::string_view chord) const {
-    const auto found = std::find_if(bindings_.begin(), bindings_.end(),
-                                    [&](const KeyBinding& b) { return b.chord == chord; });
+    const auto found = std::ranges::find(bindings_, chord, &KeyBinding::chord);
     return found == bindings_.end() || chord.empty() ? nullptr : &*found;
 }
 
@@ -130,7 +129,7 @@ Result<KeyMap> load_key_map(const std::string& preset, const fs::path& folder,
                             const KeyMap::IsCommand& is_command) {
     const std::string path = "keys/" + preset + ".keys";
     const auto there = assets_in("keys");
-    if (std::find(there.begin(), there.end(), path) == there.end()) {
+    if (std::ranges::find(there, path) == there.end()) {
         std::string names;
         for (const std::string& other : there)
             names += (names.empty() ? "" : ", ") + fs::path(other).stem().string();

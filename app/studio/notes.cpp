@@ -99,9 +99,7 @@ void Notes::await(std::uint64_t command, Note note) {
 }
 
 Result<void> Notes::take(const FoundPoint& found) {
-    const auto it = std::find_if(awaited_.begin(), awaited_.end(), [&](const Awaited& awaited) {
-        return awaited.command == found.command;
-    });
+    const auto it = std::ranges::find(awaited_, found.command, &Awaited::command);
     if (it == awaited_.end()) return {};
     Note note = std::move(it->note);
     awaited_.erase(it);

@@ -2,9 +2,9 @@
 
 #include "app/studio/studio.h"
 #include "app/window/window.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/record/scope.h"
-#include "base/try.h"
 
 namespace gs {
 namespace {
@@ -12,8 +12,7 @@ namespace {
 /// Up to 16 MiB of text, from a file or a pipe.
 Result<std::string> read_script(const std::string& path) {
     constexpr std::size_t kMost = 16 << 20;
-    std::error_code error;
-    if (fs::is_directory(path, error)) return fail(ErrorKind::unreadable, path, "is a folder");
+    if (folder_exists(path)) return fail(ErrorKind::unreadable, path, "is a folder");
     std::ifstream file(path, std::ios::binary);
     if (!file) return fail(ErrorKind::not_found, path, "cannot be opened");
     std::string text(kMost + 1, '\0');
@@ -42,12 +41,12 @@ int run_studio(const StudioOptions& options, const CommandTable& table) {
         log_warning("headless without a script: the studio runs until it is interrupted");
     }
     Preferences preferences = options.remember ? read_preferences(config_folder()) : Preferences();
-    WindowOptions window_options;
-    window_options.headless = options.headless;
-    window_options.width = options.width > 0 ? options.width : preferences.width;
-    window_options.height = options.height > 0 ? options.height : preferences.height;
-    window_options.scale = options.scale;
-    window_options.cuda_device = options.machine.cuda_device;
+    const WindowOptions window_options{
+        .width = options.width > 0 ? options.width : preferences.width,
+        .height = options.height > 0 ? options.height : preferences.height,
+        .headless = options.headless,
+        .scale = options.scale,
+        .cuda_device = options.machine.cuda_device};
     auto window = open_window(window_options);
     if (!window) {
         log_error("{}", window.error().text());

@@ -126,9 +126,8 @@ void SceneFollower::use_bundle(const UnpackedBundle& bundle) {
 /// A run is looked at again from where it was left.
 void SceneFollower::keep_last_view() {
     StudioState& state = p_.state;
-    std::error_code error;
     if (!p_.options.remember || p_.options.headless || state.views_file.filename() != "views.txt" ||
-        !fs::is_directory(state.views_file.parent_path(), error))
+        !folder_exists(state.views_file.parent_path()))
         return;
     std::erase_if(state.saved_views, [](const SavedView& v) { return v.name == kLastView; });
     state.saved_views.push_back({kLastView, state.view.capture_view, state.navigation});

@@ -284,10 +284,7 @@ Result<void> look_from(StudioState& state, const SavedView& view) {
 }
 
 ViewRequest view_request_of(const StudioState& state, int width, int height) {
-    ViewRequest request;
-    request.camera = camera_of(state.navigation, width, height);
-    request.settings = state.view;
-    return request;
+    return {.camera = camera_of(state.navigation, width, height), .settings = state.view};
 }
 
 }  // namespace gs

@@ -309,8 +309,7 @@ bool StudioUi::working() const {
 bool StudioUi::viewport_visible() const { return parts_->workspace.panel<Viewport>().drawn(); }
 SheetRequest StudioUi::wanted_sheet() const {
     const Snapshot& s = parts_->snapshot;
-    SheetRequest out;
-    out.views = parts_->workspace.panel<ContactSheetPanel>().seen;
+    SheetRequest out{.views = parts_->workspace.panel<ContactSheetPanel>().seen};
     out.renders = !out.views.empty();
     if (s.view.frusta && s.view.frusta_photos && viewport_visible() && s.cameras) {
         const auto nearest = nearest_cameras(s.camera, *s.cameras, kMostFrustaPhotos);

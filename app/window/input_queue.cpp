@@ -44,8 +44,7 @@ bool is_modifier(std::string_view name) {
     return name == "Ctrl" || name == "Shift" || name == "Alt" || name == "Super";
 }
 const Named* named(std::string_view name) {
-    const auto found =
-        std::find_if(kNamed.begin(), kNamed.end(), [&](const Named& n) { return n.name == name; });
+    const auto found = std::ranges::find(kNamed, name, &Named::name);
     return found == kNamed.end() ? nullptr : &*found;
 }
 
@@ -159,7 +158,7 @@ void InputQueue::add(InputEvent event) {
     // A held key repeats as often as there are frames.
     const auto waits = [&](const InputEvent& e) { return e.repeat && e.key == event.key; };
     if (event.kind == InputEvent::Kind::text && std::exchange(repeat_dropped_, false)) return;
-    repeat_dropped_ = event.repeat && std::any_of(events_.begin(), events_.end(), waits);
+    repeat_dropped_ = event.repeat && std::ranges::any_of(events_, waits);
     if (repeat_dropped_) return;
     events_.push_back(std::move(event));
 }

@@ -32,8 +32,7 @@ struct PictureApart {
     ComparisonRow color{"colour", kColorLimit}, alpha{"alpha", kColorLimit},
         depth{"depth", kDepthLimit}, median{"median depth", kDepthLimit}, counts{"counts"};
     void add(const RenderResult& drawn, const RenderOptions& o, const reference::Picture& truth) {
-        const double far =
-            std::max(1e-12, *std::max_element(truth.depth.begin(), truth.depth.end()));
+        const double far = std::max(1e-12, *std::ranges::max_element(truth.depth));
         const std::size_t n = truth.pixels();
         for (std::size_t i = 0; i < n; ++i) {
             if (truth.fragile[i] != 0) continue;
@@ -53,11 +52,10 @@ std::vector<RenderOptions> ways_forward() {
     for (int depths = 0; depths < 3; ++depths)
         for (const bool counters : {false, true})
             for (const bool gradients : {false, true}) {
-                RenderOptions o;
-                o.depth = depths > 0;
-                o.median_depth = depths > 1;
-                o.counters = counters;
-                o.gradients = gradients;
+                RenderOptions o{.depth = depths > 0,
+                                .median_depth = depths > 1,
+                                .gradients = gradients,
+                                .counters = counters};
                 out.push_back(o);
                 o.costs = counters && depths == 0;
                 if (o.costs) out.push_back(o);
@@ -143,10 +141,8 @@ GradientStore gradients_of(Rasterizer& rasterizer, const CaseScene& scene, const
                            const PixelGradients& upstream) {
     const auto source = rasterizer.source_of(scene.model);
     const auto state = rasterizer.make_state();
-    RenderOptions o;
-    o.depth = way.depth;
-    o.counters = o.costs = way.costs;
-    o.absolute = way.absolute;
+    const RenderOptions o{
+        .depth = way.depth, .absolute = way.absolute, .counters = way.costs, .costs = way.costs};
     RenderResult drawn;
     rasterizer.forward(*source, scene.camera, o, *state, drawn);
     GradientStore store(scene.model);

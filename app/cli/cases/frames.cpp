@@ -170,8 +170,7 @@ void add_lists(FrameCases& out) {
         {"one in 37 Gaussians covers the picture", [] { return covering_scene(400, 37, 97, 65); }});
     out.push_back({"a Gaussian over 300 tiles, whose rows a block adds up",
                    [] { return covering_scene(3, 2, 320, 240); }});
-    RenderOptions absolute;
-    absolute.absolute = true;
+    const RenderOptions absolute{.absolute = true};
     out.push_back({"pulls without signs, of rows that a block adds up",
                    [] { return covering_scene(3, 2, 320, 240); }, absolute});
     out.push_back({"pulls without signs, of rows that warps add up",
@@ -194,8 +193,7 @@ void add_rules(FrameCases& out) {
     const auto add = [&](const char* name, RenderOptions options) {
         out.push_back({name, scene, options});
     };
-    RenderOptions o;
-    o.compatibility = Compatibility::gsplat;
+    RenderOptions o{.compatibility = Compatibility::gsplat};
     add("profile gsplat: boxes", o);
     o.compatibility = Compatibility::inria;
     add("profile inria: squares", o);
@@ -299,8 +297,7 @@ void add_lenses(FrameCases& out) {
                        s.camera.translation.z = -1.5;  // behind the camera
                        return panorama(std::move(s));
                    }});
-    RenderOptions clipped;
-    clipped.clip = ClipBox{{-2, -1, -2}, {2, 1.5f, 2}};
+    const RenderOptions clipped{.clip = ClipBox{{-2, -1, -2}, {2, 1.5f, 2}}};
     out.push_back({"a box that cuts, through a fisheye", prism_scene, clipped, Truth::picture});
     out.push_back(
         {"values that no file should hold, through a panorama", broken_panorama, {}, Truth::cpu});

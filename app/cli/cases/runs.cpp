@@ -71,10 +71,7 @@ RunArrays busy_run(std::size_t count, std::uint64_t seed, bool locks) {
 
 StepPlan case_plan(const Capture& capture, std::size_t view, std::uint64_t step, int sh_degree,
                    double rates) {
-    StepPlan plan;
-    plan.step = step;
-    plan.view_index = view;
-    plan.view = &capture.views[view];
+    StepPlan plan{.step = step, .view_index = view, .view = &capture.views[view]};
     plan.camera = plan.view->camera;
     plan.options.depth = false;
     plan.options.sh_degree = sh_degree;

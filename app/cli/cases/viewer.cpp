@@ -104,8 +104,7 @@ CheckRow check_display(const Backend& backend, const DisplayCase& asked) {
     const auto rasterizer = rasterizer_of(backend);
     const auto source = rasterizer->source_of(scene.model);
     const auto state = rasterizer->make_state();
-    RenderOptions o;
-    o.gradients = o.depth = false;
+    RenderOptions o{.depth = false, .gradients = false};
     if (tinted) o.tint = some_tints(450);
     RenderResult result;
     rasterizer->forward(*source, scene.camera, o, *state, result);
@@ -127,8 +126,7 @@ CheckRow check_steady_view(const Backend& backend, std::size_t gaussians, int wi
     const auto rasterizer = rasterizer_of(backend);
     const auto source = rasterizer->source_of(scene.model);
     const auto shown = rasterizer->make_state(), drawn = rasterizer->make_state();
-    RenderOptions o;
-    o.gradients = o.depth = false;
+    const RenderOptions o{.depth = false, .gradients = false};
     RenderResult result, truth;
     ComparisonRow bytes{"bytes differ by", 1};
     for (int frame = 0; frame < frames; ++frame) {

@@ -10,6 +10,7 @@
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/train/train_settings.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/try.h"
 #include "trainer/checkpoint.h"
@@ -45,9 +46,7 @@ struct Side {
 Result<Side> read_side(const std::string& folder) {
     Side out;
     out.folder = folder;
-    std::error_code error;
-    if (!fs::is_directory(folder, error))
-        return fail(ErrorKind::not_found, folder, "no such run folder");
+    if (!folder_exists(folder)) return fail(ErrorKind::not_found, folder, "no such run folder");
     GS_TRY(out.hashes, read_hashes(out.folder / "hashes.txt"));
     if (out.hashes.rows.empty())
         return fail(ErrorKind::usage, (out.folder / "hashes.txt").string(), "has no steps",
@@ -185,9 +184,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
 Result<Seen> see(const Side& side, const StepHashes& row, const DiffArguments& a,
                  const CommonArguments& common) {
     const fs::path file = side.folder / step_file_name(row.step);
-    std::error_code error;
-    if (!fs::exists(file, error) || row[HashStage::density] != 0)
-        return see_again(side, row, a, common);
+    if (!path_exists(file) || row[HashStage::density] != 0) return see_again(side, row, a, common);
     Seen out;
     GS_TRY(out.step, read_step(file));
     return out;

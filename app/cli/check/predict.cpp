@@ -134,8 +134,7 @@ Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArg
     if (a.picture.projection != "auto") work.unscented = a.picture.projection == "ut";
     work.poses = a.poses;
     work.look = a.look;
-    WhatIf change;
-    change.batch = a.batch;
+    WhatIf change{.batch = a.batch};
     if (a.gaussians > work.frame.gaussians || !a.model.empty()) change.gaussians = a.gaussians;
     if (!a.model.empty()) {
         change.width = a.width;
@@ -170,8 +169,7 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
                     "--width and --height");
     GS_TRY(const auto gpus, gpu_devices_named(a.gpus));
     if (!a.output.empty()) GS_TRY_VOID(prepare_output_file(a.output));
-    PredictSubject subject;
-    subject.scene = a.scene.empty() ? a.model : a.scene;
+    PredictSubject subject{.scene = a.scene.empty() ? a.model : a.scene};
     GS_TRY(const PredictedWork work, work_to_predict(a, common, subject));
     if (!a.output.empty())
         GS_TRY_VOID(write_text_file(a.output, json_text(json_of_work(work)) + "\n"));

@@ -17,9 +17,7 @@ namespace {
 constexpr int kSide = 64;
 
 Result<std::unique_ptr<Window>> small_window() {
-    WindowOptions options;
-    options.headless = true;
-    options.width = options.height = kSide;
+    const WindowOptions options{.width = kSide, .height = kSide, .headless = true};
     return open_window(options);
 }
 
@@ -63,8 +61,7 @@ CheckRow check_interop(const Backend& backend) {
     const auto state = (*rasterizer)->make_state();
     PresentPath path(make_cuda_texture_interop);
     PresentTexture texture(&path);
-    RenderOptions options;
-    options.gradients = options.depth = false;
+    const RenderOptions options{.depth = false, .gradients = false};
     std::size_t wrong = 0;
     for (std::uint64_t i = 0; i < 6; ++i) {
         RenderResult result;

@@ -149,9 +149,7 @@ class SceneRun {
     Json count() {
         source_ = rasterizer_->source_of(model_);
         state_ = rasterizer_->make_state();
-        RenderOptions options;
-        options.depth = false;
-        options.counters = options.warps = true;
+        const RenderOptions options{.depth = false, .counters = true, .warps = true};
         rasterizer_->forward(*source_, cameras_[0], options, *state_, result_);
         work_ = predicted_work(result_, model_.sh_degree, backend_.cuda);
         return counters_json(result_.counters);
@@ -160,8 +158,7 @@ class SceneRun {
         std::optional<Prediction> prediction;
         work_.packed = false;  // what is timed comes back as floats
         if (gpu_) prediction = predict_frame(work_, *costs_, *gpu_, published_fit());
-        RenderOptions options;
-        options.depth = options.gradients = false;
+        const RenderOptions options{.depth = false, .gradients = false};
         return time_stages(scene_.frames, backend_.cuda, prediction, [&](int i) {
             rasterizer_->forward(*source_, cameras_[static_cast<std::size_t>(i % kCameras)],
                                  options, *state_, result_);
@@ -172,8 +169,7 @@ class SceneRun {
         if (gpu_) prediction = predict_step(work_, *costs_, *gpu_, published_fit());
         auto capture = std::make_shared<Capture>();
         capture->name = scene_.name;
-        RenderOptions options;
-        options.depth = options.gradients = false;
+        const RenderOptions options{.depth = false, .gradients = false};
         for (const Camera& camera : cameras_) {
             View view;
             view.name = fmt::format("{}.png", capture->views.size());

@@ -79,9 +79,8 @@ Result<Place> photo_place(const VerifyArguments& a, const PathContents& scene, V
     take_learned_views(scene, *capture);
     const auto& views = capture->views;
     out.capture = capture;
-    const auto named = std::find_if(views.begin(), views.end(), [&](const View& view) {
-        return a.photo.empty() || view.name == a.photo;
-    });
+    const auto named = std::ranges::find_if(
+        views, [&](const View& view) { return a.photo.empty() || view.name == a.photo; });
     if (named == views.end())
         return fail(ErrorKind::usage, a.capture, fmt::format("has no photo \"{}\"", a.photo));
     out.view = &*named;

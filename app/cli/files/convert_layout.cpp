@@ -5,6 +5,7 @@
 #include "app/cli/common.h"
 #include "app/cli/files/exported_cameras.h"
 #include "app/paths/path_contents.h"
+#include "base/file.h"
 #include "base/try.h"
 #include "renderer/io/captures/camera_export.h"
 #include "renderer/io/splats/splat_io.h"
@@ -54,8 +55,7 @@ class NewFiles {
         for (const fs::path& file : files_) fs::remove(file, ignored);
     }
     const fs::path& operator()(const fs::path& file) {
-        std::error_code ignored;
-        return fs::exists(file, ignored) ? file : files_.emplace_back(file);
+        return path_exists(file) ? file : files_.emplace_back(file);
     }
     void keep() { files_.clear(); }
 

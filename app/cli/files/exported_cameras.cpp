@@ -9,8 +9,7 @@ namespace gs::cli {
 Result<ExportedCameras> exported_cameras(const std::string& input, bool lenses) {
     ExportedCameras out;
     std::string path = input;
-    CaptureOptions loading;
-    loading.undistort = !lenses;
+    CaptureOptions loading{.undistort = !lenses};
     if (auto described = read_run_description(input)) {
         path = described->capture;
         loading = described->loading;
@@ -18,9 +17,8 @@ Result<ExportedCameras> exported_cameras(const std::string& input, bool lenses) 
     }
     loading.photos = false;
     GS_TRY(out.capture, load_capture(path, loading));
-    std::error_code ignored;
     const fs::path poses = fs::path(input) / "poses.json";
-    if (out.run && fs::exists(poses, ignored)) {
+    if (out.run && path_exists(poses)) {
         GS_TRY(StoredPoses stored, read_poses(poses, out.capture));
         out.cameras = std::move(stored.cameras);
         out.corrected = stored.found;

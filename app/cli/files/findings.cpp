@@ -45,10 +45,9 @@ void warn_of_findings(std::span<const Finding> findings) {
 }
 
 SplatQuestions questions_here(std::vector<std::string> reader_notes, int cuda_device) {
-    SplatQuestions out;
-    out.notes = std::move(reader_notes);
-    out.cap = static_cast<std::uint64_t>(TrainingSettings().max_gaussians);
-    out.host_bytes = available_host_bytes();
+    SplatQuestions out{.notes = std::move(reader_notes),
+                       .cap = static_cast<std::uint64_t>(TrainingSettings().max_gaussians),
+                       .host_bytes = available_host_bytes()};
     if (cuda_device >= 0)
         if (const auto memory = cuda_memory(cuda_device)) out.device_bytes = memory->free_bytes;
     return out;

@@ -82,7 +82,7 @@ Statistics statistics_of(const GaussianModel& m) {
         for (int p = 0; p < m.planes(); ++p) finite &= std::isfinite(m.at(p, i));
         const std::array scales{std::exp(m.at(kLogScales, i)), std::exp(m.at(kLogScales + 1, i)),
                                 std::exp(m.at(kLogScales + 2, i))};
-        const auto [smallest, largest] = std::minmax_element(scales.begin(), scales.end());
+        const auto [smallest, largest] = std::ranges::minmax_element(scales);
         opacity[i] = finite ? 1 / (1 + std::exp(-m.at(kOpacityLogits, i))) : kNone;
         scale[i] = finite ? *largest : kNone;
         anisotropy[i] = finite ? *largest / std::max(*smallest, 1e-20f) : kNone;
@@ -131,9 +131,7 @@ Result<void> not_the_source(const std::string& path, const std::string& fix) {
 Result<Json> write_fixed(const SplatFile& scene, const std::string& path) {
     const GaussianModel& model = scene.model;
     const Fixed fixed = fix(model);
-    SplatWriteOptions options;
-    options.trained = scene.trained;
-    GS_TRY(auto lost, write_splats(path, fixed.model, options));
+    GS_TRY(auto lost, write_splats(path, fixed.model, {.trained = scene.trained}));
     fmt::print("{}: {} Gaussians, of {}\n", path, fixed.model.count, model.count);
     for (const std::string& change : fixed.changes) fmt::print("  fixed: {}\n", change);
     if (fixed.changes.empty()) fmt::print("  nothing to fix\n");
@@ -185,10 +183,7 @@ Result<int> splat_info(const InfoArguments& a, const PathContents& what,
                        const CommonArguments& common) {
     if (!a.fix.empty()) GS_TRY_VOID(not_the_source(a.path, a.fix));
     ProgressLine line("read");
-    SplatReadOptions options;
-    options.lod = a.lod;
-    options.progress = told_by(line);
-    const auto scene = read_any_splats(what, options);
+    const auto scene = read_any_splats(what, {.lod = a.lod, .progress = told_by(line)});
     line.finish();
     if (!scene) return tl::unexpected(scene.error());
     if (a.lod > 0 && !(what.splats && what.splats->has_levels()))
@@ -231,8 +226,7 @@ std::vector<Group> groups_of_cameras(const Capture& capture) {
         const Camera& c = v.camera;
         const std::string text = fmt::format("{} x {}, fx {:.1f} fy {:.1f} cx {:.1f} cy {:.1f}",
                                              c.width, c.height, c.fx, c.fy, c.cx, c.cy);
-        const auto it = std::find_if(groups.begin(), groups.end(),
-                                     [&](const Group& g) { return g.text == text; });
+        const auto it = std::ranges::find(groups, text, &Group::text);
         if (it == groups.end())
             groups.push_back({text, 1});
         else

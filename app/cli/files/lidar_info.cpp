@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "app/cli/common.h"
 #include "base/shortened.h"
 
 namespace gs::cli {

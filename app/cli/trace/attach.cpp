@@ -318,10 +318,7 @@ Result<int> run(const AttachArguments& a, const CommonArguments& common) {
     if (a.budget_percent && connection)
         GS_TRY_VOID(connection->ask(Op::set_budget,
                                     static_cast<std::uint64_t>(*a.budget_percent * 10'000 + 0.5)));
-    ViewArguments view;
-    view.attach = {a.pid};
-    view.stacks_hz = a.stacks_hz;
-    view.window = a.window;
+    ViewArguments view{.attach = {a.pid}, .stacks_hz = a.stacks_hz, .window = a.window};
     return open_studio(view, common);
 }
 

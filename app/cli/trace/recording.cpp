@@ -26,11 +26,10 @@ namespace {
 constexpr std::size_t kShown = 8;
 
 std::uint64_t tracks_of(const TraceStore& store, TrackKind kind) {
-    return static_cast<std::uint64_t>(
-        std::count_if(store.tracks().begin(), store.tracks().end(), [&](const auto& t) {
-            return t.kind == kind && std::any_of(t.rows.begin(), t.rows.end(),
-                                                 [](const auto& r) { return r.size() > 0; });
-        }));
+    return static_cast<std::uint64_t>(std::ranges::count_if(store.tracks(), [&](const auto& t) {
+        return t.kind == kind &&
+               std::ranges::any_of(t.rows, [](const auto& r) { return r.size() > 0; });
+    }));
 }
 
 /// Content of a trace, by name. Nested ranges count for both.
@@ -175,7 +174,7 @@ std::vector<std::int64_t> some_ends(const TraceStore& store) {
         for (const auto& row : track.rows)
             for (std::size_t i = 0; i < row.size(); i += 1 + store.span_count() / 16384)
                 ends.push_back(row.view()[i].end_ns);
-    std::sort(ends.begin(), ends.end());
+    std::ranges::sort(ends);
     return ends;
 }
 
@@ -183,8 +182,7 @@ std::vector<std::int64_t> some_ends(const TraceStore& store) {
 
 ProcessRecording::ProcessRecording(RecordingOptions options)
     : options_(std::move(options)), store_([&] {
-          TraceStoreOptions o;
-          o.max_bytes = static_cast<std::size_t>(options_.memory_mib) << 20;
+          TraceStoreOptions o{.max_bytes = static_cast<std::size_t>(options_.memory_mib) << 20};
           o.max_spans = o.max_bytes / sizeof(TraceSpan);
           o.max_calls = o.max_points = std::size_t{1} << 20;
           return o;
@@ -193,9 +191,7 @@ ProcessRecording::ProcessRecording(RecordingOptions options)
 Result<std::unique_ptr<ProcessRecording>> ProcessRecording::start(RecordingOptions options) {
     std::unique_ptr<ProcessRecording> out(new ProcessRecording(std::move(options)));
     out->options_.collector.devices.emplace();
-    auto collector = service::MultiCollector::start(out->options_.collector);
-    if (!collector) return tl::unexpected(collector.error());
-    out->collector_ = std::move(*collector);
+    GS_TRY(out->collector_, service::MultiCollector::start(out->options_.collector));
     return out;
 }
 
@@ -387,7 +383,7 @@ std::string default_trace_name(const std::vector<std::string>& command, std::tim
     const auto is_script = [](const std::string& word) {
         return word.ends_with(".py") || word.ends_with(".sh") || word.ends_with(".pl");
     };
-    const auto script = std::find_if(command.begin(), command.end(), is_script);
+    const auto script = std::ranges::find_if(command, is_script);
     const fs::path named = script != command.end() ? *script
                            : command.empty()       ? "recording"
                                                    : command.front();

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <thread>
@@ -27,7 +26,6 @@
 #include "profiler/sample/node_sampler.h"
 #include "profiler/serve/daemon.h"
 #include "profiler/serve/recording_hook.h"
-#include "profiler/store/node_gpus.h"
 
 namespace gs::cli {
 namespace {
@@ -98,8 +96,8 @@ double seconds_of(const timeval& time) {
 
 serve::DaemonFigures figures_of(const TraceStore& store, service::MultiCollector& collector,
                                 const serve::OtlpPusher* otlp, double start_time_s) {
-    serve::DaemonFigures figures;
-    figures.collector_cpu_s = static_cast<double>(store.sources().collector_cpu_ns()) * 1e-9;
+    serve::DaemonFigures figures{
+        .collector_cpu_s = static_cast<double>(store.sources().collector_cpu_ns()) * 1e-9};
     rusage usage{};
     ::getrusage(RUSAGE_SELF, &usage);
     figures.cpu_s = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
@@ -151,14 +149,13 @@ Result<history::History> open_history(const std::string& path, std::optional<gid
 /// The token of the user's file; without one a new token, written where only the user can read it.
 Result<std::string> token_of(const std::string& file) {
     if (!file.empty()) {
-        auto text = read_text_file(file, 4096);
-        if (!text) return tl::unexpected(text.error());
-        while (!text->empty() && std::isspace(static_cast<unsigned char>(text->back())) != 0)
-            text->pop_back();
-        if (text->empty())
+        GS_TRY(auto text, read_text_file(file, 4096));
+        while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
+            text.pop_back();
+        if (text.empty())
             return fail(ErrorKind::usage, file, "the token file is empty",
                         "put any secret text in it");
-        return *text;
+        return text;
     }
     GS_TRY(auto folder, service::runtime_directory());
     const fs::path path = folder / "serve.token";
@@ -171,19 +168,16 @@ Result<std::string> token_of(const std::string& file) {
 }
 
 serve::RecorderOptions recorder_options(const ServeArguments& a) {
-    serve::RecorderOptions options;
-    options.folder = a.folder;
-    options.max_bytes = static_cast<std::uint64_t>(a.max_disk_mib) << 20;
-    options.before_s = a.before_s;
-    options.after_s = a.after_s;
-    options.cooldown_s = a.cooldown_s;
-    return options;
+    return {.folder = a.folder,
+            .max_bytes = static_cast<std::uint64_t>(a.max_disk_mib) << 20,
+            .before_s = a.before_s,
+            .after_s = a.after_s,
+            .cooldown_s = a.cooldown_s};
 }
 
 serve::DaemonOptions daemon_options(const ServeArguments& a, const std::string& token) {
-    serve::DaemonOptions options;
-    options.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules};
-    options.token = token;
+    serve::DaemonOptions options{.triggers = {.step_factor = a.step_factor, .rules = !a.no_rules},
+                                 .token = token};
     options.stalls.after_s = a.stall_after_s;
     return options;
 }
@@ -208,9 +202,8 @@ Result<std::unique_ptr<serve::OtlpPusher>> otlp_pusher(const ServeArguments& a) 
         const char* text = std::getenv(name);
         return serve::otlp_pairs(text ? text : "");
     };
-    serve::OtlpOptions options;
-    options.url = a.otlp;
-    options.interval = std::chrono::milliseconds(std::lround(a.otlp_interval_s * 1e3));
+    serve::OtlpOptions options{
+        .url = a.otlp, .interval = std::chrono::milliseconds(std::lround(a.otlp_interval_s * 1e3))};
     GS_TRY(options.headers, pairs("OTEL_EXPORTER_OTLP_HEADERS"));
     GS_TRY(options.resource, pairs("OTEL_RESOURCE_ATTRIBUTES"));
     if (const char* name = std::getenv("OTEL_SERVICE_NAME"); name != nullptr && *name != '\0') {
@@ -280,8 +273,7 @@ Result<int> run(const ServeArguments& a, const CommonArguments& common) {
                server.port(), a.folder);
     std::fflush(stdout);
 
-    TraceStoreOptions options;
-    options.max_bytes = static_cast<std::size_t>(a.memory_mib) << 20;
+    TraceStoreOptions options{.max_bytes = static_cast<std::size_t>(a.memory_mib) << 20};
     options.max_spans = options.max_bytes / sizeof(TraceSpan);
     TraceStore store(options);
     NodeSampler sampler(a.stacks_hz);

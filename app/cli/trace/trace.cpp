@@ -2,19 +2,85 @@
 #include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "app/cli/add_value.h"
 #include "app/cli/common.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
 #include "app/cli/trace/trace_export.h"
-#include "app/cli/trace/trace_insights.h"
 #include "app/cli/trace/trace_report.h"
+#include "base/expected.h"
+#include "base/json_text.h"
 #include "base/try.h"
+#include "profiler/analysis/compare.h"
+#include "profiler/files/import.h"
 #include "profiler/files/import_ranks.h"
+#include "profiler/history/history.h"
+#include "profiler/insights/insight.h"
+#include "profiler/store/store.h"
 
 namespace gs::cli {
 namespace {
+
+Result<TraceStore> store_of(const std::string& path) {
+    TraceStore store(whole_trace_options());
+    GS_TRY_VOID(import_trace(path, store));
+    return store;
+}
+
+/// The process that has iterations, the one with most of them.
+CompareSide side_of(const TraceStore& store, const std::string& path) {
+    CompareSide side{.store = &store, .name = path};
+    std::size_t most = 0;
+    for (std::uint32_t p = 0; p < store.processes().size(); ++p)
+        if (const std::size_t count = find_iterations(store, p).items.size(); count > most) {
+            most = count;
+            side.process = p;
+        }
+    return side;
+}
+
+/// The insights of a trace, on stdout and as JSON. `baseline`: an earlier trace for the rule on
+/// regressions; `history`: what the job took before, for the same rule; both may be empty. Errors:
+/// one of them cannot be read.
+Result<Json> print_insights(const TraceStore& store, const std::string& baseline,
+                            const std::string& history) {
+    InsightOptions options;
+    std::optional<history::History> file;
+    if (!history.empty()) {
+        GS_TRY(file, history::History::open_to_read(history));
+        const std::int64_t begin_s =
+            (store.timeline().begin_ns() + store.sources().realtime_offset_ns()) / 1'000'000'000;
+        options.past = [&file, begin_s](const TraceProcess& process) {
+            return history::past_medians(*file, history::subject_of(process), begin_s);
+        };
+    }
+    TraceStore base;
+    if (!baseline.empty()) {
+        GS_TRY(base, store_of(baseline));
+        options.baseline = &base;
+    }
+    const Insights insights = find_insights(store, options);
+    fmt::print("{}", insights_text(store, insights));
+    return insights_json(store, insights);
+}
+
+/// Both traces side by side. Returns the exit code.
+int compare_traces(const std::string& a, const std::string& b, bool json) {
+    const auto store_a = store_of(a);
+    if (!store_a) return report(store_a.error());
+    const auto store_b = store_of(b);
+    if (!store_b) return report(store_b.error());
+    const Comparison comparison = compare(side_of(*store_a, a), side_of(*store_b, b));
+    fmt::print("{}", comparison_text(comparison));
+    if (json) {
+        Json out = json_or_discarded<Json>(comparison_json(comparison));
+        out["command"] = "trace";
+        print_json(out);
+    }
+    return kDone;
+}
 
 struct TraceArguments {
     std::string file;

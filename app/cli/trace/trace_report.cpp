@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
@@ -47,16 +48,13 @@ std::vector<NamedTime> grouped(const std::vector<NamedTime>& kernels, bool by_ki
     std::vector<NamedTime> out;
     for (const NamedTime& kernel : kernels) {
         const std::string_view name = by_kind ? kernel_kind(kernel.name) : name_of(kernel.stage);
-        auto row = std::find_if(out.begin(), out.end(),
-                                [&](const NamedTime& r) { return r.name == name; });
+        auto row = std::ranges::find(out, name, &NamedTime::name);
         if (row == out.end()) row = out.insert(out.end(), {name, kernel.stage});
         row->count += kernel.count;
         row->total_ms += kernel.total_ms;
         row->max_ms = std::max(row->max_ms, kernel.max_ms);
     }
-    std::stable_sort(out.begin(), out.end(), [](const NamedTime& a, const NamedTime& b) {
-        return a.total_ms > b.total_ms;
-    });
+    std::ranges::stable_sort(out, std::greater{}, &NamedTime::total_ms);
     return out;
 }
 
@@ -175,7 +173,7 @@ std::vector<OperationTime> collective_times(const TraceStore& store) {
     std::vector<OperationTime> out;
     for (const auto& of_process : collectives(store))
         for (const Collective& c : of_process) {
-            auto row = std::find_if(out.begin(), out.end(), [&](const OperationTime& r) {
+            auto row = std::ranges::find_if(out, [&](const OperationTime& r) {
                 return r.operation == c.operation && r.on_gpu == c.on_gpu;
             });
             if (row == out.end()) row = out.insert(out.end(), {c.operation, c.on_gpu});
@@ -187,9 +185,7 @@ std::vector<OperationTime> collective_times(const TraceStore& store) {
             row->told_bytes += c.bytes;
             row->told_ms += ms;
         }
-    std::stable_sort(out.begin(), out.end(), [](const OperationTime& a, const OperationTime& b) {
-        return a.total_ms > b.total_ms;
-    });
+    std::ranges::stable_sort(out, std::greater{}, &OperationTime::total_ms);
     return out;
 }
 
@@ -274,8 +270,7 @@ GpuTotals gpu_totals(const TraceStore& store) {
         if (!moves) out.kernel_ms += f.total_ms();
     }
     const auto splats = [](const NamedTime& kernel) { return is_splatting(kernel.stage); };
-    out.by_kind =
-        !out.kernels.empty() && std::none_of(out.kernels.begin(), out.kernels.end(), splats);
+    out.by_kind = !out.kernels.empty() && std::ranges::none_of(out.kernels, splats);
     out.stages = grouped(out.kernels, out.by_kind);
     return out;
 }

@@ -25,10 +25,8 @@ bool read_at(std::ifstream& file, std::uint64_t offset, T& out) {
 fs::path find_program(const std::string& command) {
     if (command.find('/') != std::string::npos) return command;
     const char* path = std::getenv("PATH");
-    std::error_code error;
     for (const std::string& folder : split(path != nullptr ? path : "/bin:/usr/bin", ':'))
-        if (const fs::path file = fs::path(folder) / command; fs::is_regular_file(file, error))
-            return file;
+        if (const fs::path file = fs::path(folder) / command; file_exists(file)) return file;
     return {};
 }
 

@@ -14,9 +14,7 @@ constexpr double kTick = 1.0 / 15;    // s between two publications while it pla
 constexpr double kLongestTick = 0.5;  // s that are passed over where a turn took longer
 
 std::size_t nearest_sweep(const std::vector<DriveRow>& rows, double seconds) {
-    const auto after =
-        std::lower_bound(rows.begin(), rows.end(), seconds,
-                         [](const DriveRow& row, double value) { return row.seconds < value; });
+    const auto after = std::ranges::lower_bound(rows, seconds, {}, &DriveRow::seconds);
     if (after == rows.begin()) return 0;
     const auto at = static_cast<std::size_t>(after - rows.begin());
     if (after == rows.end()) return at - 1;

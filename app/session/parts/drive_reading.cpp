@@ -69,11 +69,7 @@ Result<DriveLog> open_drive(const std::string& path, const Capture* capture) {
     GS_TRY(LidarLog log, open_lidar_log(path, capture ? capture->origin : Vec3d{}));
     if (log.sweeps.empty())
         return fail(ErrorKind::malformed, path, "no sweep of the recording is usable");
-    DriveState state;
-    state.path = path;
-    state.format = log.format;
-    state.posed = log.posed;
-    state.notes = log.notes;
+    DriveState state{.path = path, .format = log.format, .posed = log.posed, .notes = log.notes};
     state.notes.insert(state.notes.end(), log.skipped.begin(), log.skipped.end());
     const double first = log.sweeps.front().time;
     for (const LidarLog::Entry& entry : log.sweeps) {

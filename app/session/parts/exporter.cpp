@@ -88,8 +88,7 @@ void Exporter::time_lapse(const std::string& path, const std::string& view, doub
     if (const TaskProgress* running = ctx_.jobs.progress_of("time lapse"))
         return ctx_.events.error(running->what + " is in progress: one time-lapse video at a time");
     const std::uint64_t command = ctx_.events.command;
-    VideoOptions options;
-    options.fps = fps;
+    VideoOptions options{.fps = fps};
     ctx_.jobs.start<LapseVideo>(
         {.name = "time lapse", .what = "writing " + path, .command = command, .writes = true},
         [views = lapse_views(*ctx_.scene), view, path, options](const Progress& progress) {

@@ -19,12 +19,11 @@ fs::path frame_file(const std::string& folder, std::size_t index) {
 
 /// The folder is there, and no film is in it yet that this one would be mixed with.
 Result<void> prepare_folder(const std::string& folder) {
-    std::error_code error;
-    if (fs::path(folder).has_extension() && !fs::is_directory(folder, error))
+    if (fs::path(folder).has_extension() && !folder_exists(folder))
         return fail(ErrorKind::usage, folder, "is neither a video file name nor an existing folder",
                     "use .mp4, .m4v or .mkv, or a folder name without extension");
     GS_TRY_VOID(make_folder(folder, "name another folder"));
-    if (fs::exists(frame_file(folder, 0), error))
+    if (path_exists(frame_file(folder, 0)))
         return fail(ErrorKind::usage, folder, "already contains pictures of a film",
                     "name another folder, or a video (.mp4)");
     return {};

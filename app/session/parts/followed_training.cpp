@@ -174,9 +174,7 @@ void FollowedTraining::plot(const TrainerRecord& record) {
     const auto& values = record.values;
     if (record.kind == TrainerRecord::value)
         return plots.add_logged(record.number, record.text, values[0]);
-    StepReport report;
-    report.step = record.number;
-    report.view = report.measured_view = kNone;
+    StepReport report{.step = record.number, .view = kNone, .measured_view = kNone};
     if (std::isfinite(values[TrainerRecord::milliseconds]))
         report.milliseconds = values[TrainerRecord::milliseconds];
     report.gaussians = static_cast<std::size_t>(record.a);

@@ -88,9 +88,8 @@ void FrameVerifier::verify(const std::optional<reference::Region>& region) {
     if (!ctx_.scene || !request || request->camera.width <= 0)
         return ctx_.events.error("nothing to verify: open a scene first");
     const LoadedScene& scene = *ctx_.scene;
-    VerifySubject subject;
-    subject.camera = camera_of(scene, *request, 1.0, false);
-    subject.region = region.value_or(reference::Region{});
+    VerifySubject subject{.camera = camera_of(scene, *request, 1.0, false),
+                          .region = region.value_or(reference::Region{})};
     const std::int64_t width =
                            std::min(subject.region.x1, subject.camera.width) - subject.region.x0,
                        height =

@@ -34,18 +34,16 @@ PixelPhoto against(const View& view, const PixelWalk& walk, int x, int y, double
 }
 
 TileTable table_of(const RenderResult& drawn) {
-    TileTable out;
-    out.tiles = drawn.isects_per_tile.size();
+    TileTable out{.tiles = drawn.isects_per_tile.size()};
     const BlendCosts& costs = drawn.costs;
     out.timed = costs.tile_ns.size() == out.tiles && out.tiles > 0;
     for (std::size_t i = 0; i < out.tiles; ++i) {
-        TileCost one;
-        one.column = static_cast<int>(i) % drawn.tiles_x;
-        one.row = static_cast<int>(i) / drawn.tiles_x;
-        one.listed = drawn.isects_per_tile[i];
-        one.pairs = out.timed ? costs.tile_evaluated[i] : drawn.pairs_per_tile[i];
-        one.blended = out.timed ? costs.tile_blended[i] : 0;
-        one.us = out.timed ? static_cast<double>(costs.tile_ns[i]) / 1000 : 0;
+        TileCost one{.column = static_cast<int>(i) % drawn.tiles_x,
+                     .row = static_cast<int>(i) / drawn.tiles_x,
+                     .listed = drawn.isects_per_tile[i],
+                     .pairs = out.timed ? costs.tile_evaluated[i] : drawn.pairs_per_tile[i],
+                     .blended = out.timed ? costs.tile_blended[i] : 0,
+                     .us = out.timed ? static_cast<double>(costs.tile_ns[i]) / 1000 : 0};
         out.pairs += one.pairs;
         out.us += one.us;
         out.worst.push_back(one);
@@ -131,8 +129,7 @@ void Inspector::answer() {
         const auto& settings = scene.trainer ? scene.trainer->settings() : ctx_.options.settings;
         out->photo = against(**whole, walk, asked_->x, asked_->y, settings.lambda_dssim);
         walk.share_out(out->photo->v_color, out->report);
-        ViewSettings untouched;
-        untouched.capture_view = asked_->request.settings.capture_view;
+        ViewSettings untouched{.capture_view = asked_->request.settings.capture_view};
         out->photo->altered = is_altered(options, render_options(scene, untouched));
     }
     if (whole) out->photo_problem = whole->problem();

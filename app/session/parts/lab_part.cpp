@@ -5,6 +5,7 @@
 #include "app/lab/child.h"
 #include "app/lab/runner.h"
 #include "app/session/parts/lab_reading.h"
+#include "base/file.h"
 #include "base/seconds.h"
 #include "base/try.h"
 
@@ -116,10 +117,9 @@ void LabPart::read(std::uint64_t command) {
 void LabPart::run(const std::string& suite, const std::string& label, const std::string& captures) {
     if (ctx_.jobs.running(kSuiteJob))
         return ctx_.events.error("a suite is already running: run lab.stop to end it");
-    lab::LabOptions options;
-    options.database = state_.database;
-    options.captures = captures;
-    options.programs = {{label, lab::own_program()}};
+    lab::LabOptions options{.database = state_.database,
+                            .captures = captures,
+                            .programs = {{label, lab::own_program()}}};
     ctx_.jobs.start<RanSuite>(
         {kSuiteJob, "suite " + suite},  // of no command: nobody is to wait for it to the end
         [suite, options = std::move(options)](const Progress& progress) {
@@ -173,8 +173,7 @@ void LabPart::before_picture(const Shown*) {
     if (running->what == said_ || ctx_.jobs.running(kReadJob)) return;
     const bool first = said_.empty();
     said_ = running->what;
-    std::error_code error;
-    if (!first && fs::exists(state_.database, error)) read(0);
+    if (!first && path_exists(state_.database)) read(0);
 }
 
 }  // namespace gs

@@ -11,15 +11,13 @@ namespace gs {
 namespace {
 
 LabRunRow lab_row_of(const lab::LabRun& run) {
-    LabRunRow row;
-    row.id = run.id;
+    LabRunRow row{.id = run.id};
     row.label = run.of.label, row.suite = run.of.suite, row.scene = run.of.scene;
     row.settings = run.of.settings, row.backend = run.of.backend, row.seed = run.of.seed;
     row.failed = run.failed, row.error = run.error;
     row.psnr = run.psnr();
     row.gaussians = run.value_of("Gaussians"), row.training_s = run.value_of("training");
-    std::error_code error;
-    if (fs::is_directory(run.folder, error)) row.folder = run.folder;
+    if (folder_exists(run.folder)) row.folder = run.folder;
     row.capture = run.capture;
     for (const lab::LabPhoto& photo : run.photos)
         if (!(photo.psnr >= row.worst_psnr) && photo.psnr == photo.psnr)

@@ -116,9 +116,7 @@ void Predictor::map(bool on) {
 void Predictor::scene_changed(SceneChange change) {
     if (change == SceneChange::closing || !counted_) return;
     counted_.reset();
-    PredictionState kept;
-    kept.map = state_.map;
-    kept.step = state_.step;
+    PredictionState kept{.step = state_.step, .map = state_.map};
     state_ = std::move(kept);
     ctx_.events.changed().prediction = nullptr;
 }

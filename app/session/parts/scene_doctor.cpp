@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "base/format.h"
 #include "base/log.h"
@@ -58,9 +59,7 @@ void examine_model(const CheckupSubject& subject, SplatReport splats, DoctorRepo
 /// Everything except serial, fixes and changes. Errors: cancelled.
 Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress& progress) {
     const auto begin = std::chrono::steady_clock::now();
-    DoctorReport out;
-    out.width = subject.questions.width;
-    out.height = subject.questions.height;
+    DoctorReport out{.width = subject.questions.width, .height = subject.questions.height};
     if (subject.capture) {
         if (progress && !progress("examining the capture", 0, 1))
             return fail(ErrorKind::cancelled, "", "was cancelled");
@@ -74,8 +73,7 @@ Result<DoctorReport> examine_scene(const CheckupSubject& subject, const Progress
         GS_TRY(auto splats, examine(*subject.model, subject.questions, told));
         examine_model(subject, std::move(splats), out);
     }
-    std::stable_sort(out.findings.begin(), out.findings.end(),
-                     [](const Finding& a, const Finding& b) { return a.severity > b.severity; });
+    std::ranges::stable_sort(out.findings, std::greater{}, &Finding::severity);
     out.seconds = seconds_since(begin);
     return out;
 }
@@ -101,8 +99,7 @@ Result<FixedScene> fix_scene(LoadedScene scene, std::shared_ptr<const GaussianMo
 void SceneDoctor::start(bool asked) {
     ctx_.jobs.drop("doctor");
     if (!ctx_.scene) return;
-    CheckupSubject subject;
-    subject.capture = ctx_.scene->capture;
+    CheckupSubject subject{.capture = ctx_.scene->capture};
     SplatQuestions& q = subject.questions;
     if (ctx_.scene->trainer) {
         subject.trained = ctx_.scene->steps_done() > 0;
@@ -148,8 +145,7 @@ void SceneDoctor::adopt_report(DoctorReport report) {
     report_.serial = serial + 1;
     publish();
     const auto count = [&](Severity s) {
-        const auto n = std::count_if(report_.findings.begin(), report_.findings.end(),
-                                     [&](const Finding& f) { return f.severity == s; });
+        const auto n = std::ranges::count(report_.findings, s, &Finding::severity);
         return counted(static_cast<std::uint64_t>(n), name_of(s));
     };
     ctx_.events.done(fmt::format("examined {}: {}, {}, {} ({:.2f} s)", ctx_.scene->name,
@@ -179,7 +175,7 @@ void SceneDoctor::fix(const std::string& name) {
         return f.fixable && (name.empty() || f.id == name);
     };
     if (!name.empty() && !report_.findings.empty() &&
-        std::none_of(report_.findings.begin(), report_.findings.end(), fixable))
+        std::ranges::none_of(report_.findings, fixable))
         return ctx_.events.error(fmt::format("the doctor found no \"{}\" to fix", name));
     if (ctx_.jobs.running("mend")) return ctx_.events.error("splats are already being fixed");
     const std::uint64_t command = ctx_.events.command;

@@ -196,13 +196,12 @@ void describe_points(const Capture& capture, SceneInfo& info) {
 }  // namespace
 
 SceneInfo describe_scene(const LoadedScene& scene) {
-    SceneInfo info;
-    info.name = scene.name;
-    info.path = scene.path;
-    info.run_folder = scene.run_folder;
-    info.format = scene.format;
-    info.notes = scene.notes;
-    info.origin = scene.capture ? scene.capture->origin : scene.model->origin;
+    SceneInfo info{.name = scene.name,
+                   .path = scene.path,
+                   .format = scene.format,
+                   .run_folder = scene.run_folder,
+                   .origin = scene.capture ? scene.capture->origin : scene.model->origin,
+                   .notes = scene.notes};
     if (scene.capture) {
         info.train_views = scene.capture->view_indices(false).size();
         info.test_views = scene.capture->view_indices(true).size();
@@ -236,12 +235,13 @@ std::vector<CameraRow> camera_rows(const Capture& capture) {
     std::vector<CameraRow> rows;
     for (std::size_t i = 0; i < capture.views.size(); ++i) {
         const View& view = capture.views[i];
-        CameraRow row;
-        row.view = i;
-        row.name = view.name;
-        row.test = view.test;
-        row.camera = view.camera;
-        row.psnr = row.ssim = row.loss = kNotMeasured;
+        CameraRow row{.view = i,
+                      .name = view.name,
+                      .test = view.test,
+                      .camera = view.camera,
+                      .psnr = kNotMeasured,
+                      .ssim = kNotMeasured,
+                      .loss = kNotMeasured};
         rows.push_back(std::move(row));
     }
     return rows;

@@ -38,8 +38,7 @@ void Selector::select_on_screen(const Selecting& how, const Shown& shown,
                                 const ViewRequest& request, const ScreenShape& shape,
                                 bool only_seen) {
     if (!the<Editor>().may_edit() || shape.points.empty()) return;
-    Sight sight;
-    sight.camera = camera_of(*ctx_.scene, request, 1.0, false);
+    Sight sight{.camera = camera_of(*ctx_.scene, request, 1.0, false)};
     const RenderOptions options = render_options(*ctx_.scene, request.settings);
     sight.near_plane = static_cast<double>(options.near_plane);
     sight.clip = options.clip;

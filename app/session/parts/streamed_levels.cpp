@@ -125,8 +125,7 @@ Result<StreamedLevels::Turn> StreamedLevels::work(const LoadedScene& same, const
     const auto begin = std::chrono::steady_clock::now();
     std::vector<std::size_t> files = plan.files;
     files.insert(files.end(), plan.files_ahead.begin(), plan.files_ahead.end());
-    Turn out;
-    out.store = plan.store;
+    Turn out{.store = plan.store};
     for (std::size_t i = 0; i < files.size(); ++i) {
         if (i > 0 && seconds_since(begin) > kTurnSeconds) break;
         const Progress of_file = [&](std::string_view, std::size_t part, std::size_t of) {
@@ -155,8 +154,7 @@ bool StreamedLevels::choose() {
     follow_camera();
     if (ctx_.jobs.running("levels")) return false;
     const LevelSet& set = *ctx_.scene->levels;
-    Plan plan;
-    plan.wanted = readable(wanted());
+    Plan plan{.wanted = readable(wanted())};
     if (plan.wanted == refused_) return false;
     refused_ = {};
     plan.files = store_.missing(set, plan.wanted);
