@@ -62,8 +62,7 @@ class Program {
     /// every one.
     template <class Each>
     void into(TraceStore& store, const Each& each, std::size_t piece = 256) {
-        std::stable_sort(events.begin(), events.end(),
-                         [](const Event& a, const Event& b) { return a.end < b.end; });
+        std::ranges::stable_sort(events, {}, &Event::end);
         TraceMaker maker(kMain);
         for (std::size_t i = 0; i < events.size();) {
             maker.batch.spans.clear();

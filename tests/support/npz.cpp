@@ -70,8 +70,7 @@ NpyHeader parse_npy_header(const Bytes& npy) {
     const bool wide = read_at<std::uint8_t>(npy, 6) >= 2;
     const std::size_t length =
         wide ? read_at<std::uint32_t>(npy, 8) : read_at<std::uint16_t>(npy, 8);
-    NpyHeader header;
-    header.data_offset = (wide ? 12 : 10) + length;
+    NpyHeader header{.data_offset = (wide ? 12 : 10) + length};
     REQUIRE_DATA(header.data_offset <= npy.size(), "the .npy header is cut off");
     const std::string_view text(reinterpret_cast<const char*>(npy.data()) + (wide ? 12 : 10),
                                 length);

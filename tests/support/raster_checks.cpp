@@ -18,16 +18,14 @@ void report(const std::string& what, double value) {
 }
 
 RenderOptions options_of(const RenderCase& c) {
-    RenderOptions o;
-    o.background = {static_cast<float>(c.options.background.x),
-                    static_cast<float>(c.options.background.y),
-                    static_cast<float>(c.options.background.z)};
-    o.sh_degree = c.options.sh_degree;
-    o.antialiased = c.options.antialiased;
-    o.blur = static_cast<float>(c.options.blur);
-    o.near_plane = static_cast<float>(c.options.near_plane);
-    o.counters = true;
-    return o;
+    return {.background = {static_cast<float>(c.options.background.x),
+                           static_cast<float>(c.options.background.y),
+                           static_cast<float>(c.options.background.z)},
+            .sh_degree = c.options.sh_degree,
+            .antialiased = c.options.antialiased,
+            .blur = static_cast<float>(c.options.blur),
+            .near_plane = static_cast<float>(c.options.near_plane),
+            .counters = true};
 }
 
 void expect_gradients(const reference::Parameters& actual, const reference::Parameters& expected,
@@ -226,9 +224,7 @@ const std::vector<Poison>& poisons() {
 
 void check_poison(const RasterizerFactory& make, int plane, const Camera& camera) {
     constexpr std::size_t kVictim = 18;
-    SceneRecipe recipe;
-    recipe.count = 40;
-    const GaussianModel healthy = random_model(recipe);
+    const GaussianModel healthy = random_model({.count = 40});
     GaussianModel removed = healthy;
     removed.at(kOpacityLogits, kVictim) = -100.0f;
     const auto v = case_upstream(camera.width, camera.height);

@@ -85,10 +85,9 @@ Drawn RasterRun::draw(const GaussianModel& model, const Camera& camera,
 DrawnGradients RasterRun::backward(const reference::PictureGradient& v) {
     DrawnGradients out;
     StoringSink sink(model_, options_, out);
-    PixelGradients pixels;
-    pixels.color = planes_from(v.color, camera_.width, camera_.height, 3);
-    pixels.alpha = planes_from(v.alpha, camera_.width, camera_.height, 1);
-    pixels.depth = planes_from(v.depth, camera_.width, camera_.height, 1);
+    PixelGradients pixels{.color = planes_from(v.color, camera_.width, camera_.height, 3),
+                          .alpha = planes_from(v.alpha, camera_.width, camera_.height, 1),
+                          .depth = planes_from(v.depth, camera_.width, camera_.height, 1)};
     ModelSource source(model_, with_bounds_ ? bounds_.span() : std::span<const BlockBounds>{});
     rasterizer_->backward(source, camera_, options_, *state_, result_, pixels, sink);
     return out;

@@ -33,13 +33,7 @@ int degree_of(const Array& sh) {
 }
 
 Camera camera_from(const Array& view, const Array& k, int width, int height) {
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
-    camera.fx = k[0];
-    camera.cx = k[2];
-    camera.fy = k[4];
-    camera.cy = k[5];
+    Camera camera{.width = width, .height = height, .fx = k[0], .fy = k[4], .cx = k[2], .cy = k[5]};
     for (std::size_t r = 0; r < 3; ++r)
         for (std::size_t c = 0; c < 3; ++c) camera.rotation.m[r][c] = view[4 * r + c];
     camera.translation = {view[3], view[7], view[11]};
@@ -51,8 +45,7 @@ double weight(int c, int x, int y) { return std::cos(0.05 * (c + 1) * x + 0.11 *
 }  // namespace
 
 RenderCase load_render_case(const std::string& name) {
-    RenderCase c;
-    c.file = load_npz(data_path("reference/render/" + name + ".npz"));
+    RenderCase c{.file = load_npz(data_path("reference/render/" + name + ".npz"))};
     const Arrays& f = c.file;
     c.scene = reference::Parameters(f["in_means"].dim(0), degree_of(f["in_sh"]));
     fill(c.scene, kMeans, 3, f["in_means"], same);
@@ -110,8 +103,7 @@ reference::Parameters expected_gradients(const RenderCase& c, const std::string&
 }
 
 RenderCase load_brush_case(const std::string& name) {
-    RenderCase c;
-    c.file = load_safetensors(data_path("reference/brush/" + name + ".safetensors"));
+    RenderCase c{.file = load_safetensors(data_path("reference/brush/" + name + ".safetensors"))};
     const Arrays& f = c.file;
     c.scene = reference::Parameters(f["means"].dim(0), degree_of(f["coeffs"]));
     fill(c.scene, kMeans, 3, f["means"], same);
@@ -119,8 +111,7 @@ RenderCase load_brush_case(const std::string& name) {
     fill(c.scene, kQuats, 4, f["quats"], same);
     fill(c.scene, kOpacityLogits, 1, f["opacities"], same);
     fill_sh(c.scene, f["coeffs"]);
-    Camera camera;
-    camera.height = static_cast<int>(f["out_img"].dim(0));
+    Camera camera{.height = static_cast<int>(f["out_img"].dim(0))};
     camera.width = static_cast<int>(f["out_img"].dim(1));
     camera.fx = camera.fy = 0.5 * camera.width;  // 90 degrees across
     camera.cx = 0.5 * camera.width;

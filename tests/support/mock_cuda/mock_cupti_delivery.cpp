@@ -163,8 +163,7 @@ void put(Pending record, std::uint64_t thread) {
         b.used += record.bytes.size();
         return b.records.push_back(std::move(record));
     }
-    Bundle fresh;
-    fresh.thread = whose;
+    Bundle fresh{.thread = whose};
     const Requested ask = mock.requested;
     lock.unlock();
     ask(&fresh.buffer, &fresh.size, &fresh.most);

@@ -200,14 +200,13 @@ void Block::fault(const Warp& warp, FaultKind kind, int lane, std::string detail
     }
     if (faults_.size() >= options_.most_faults) return;
     fault_keys_.push_back(key);
-    Fault f;
-    f.kind = kind;
-    f.source = program_.source(static_cast<std::size_t>(warp.pc));
-    f.instruction = program_.locations[static_cast<std::size_t>(warp.pc)].text;
-    f.block = static_cast<int>(index_);
-    f.thread = warp.thread(lane);
-    f.detail = std::move(detail);
-    faults_.push_back(std::move(f));
+    faults_.push_back(
+        {.kind = kind,
+         .source = program_.source(static_cast<std::size_t>(warp.pc)),
+         .instruction = std::string(program_.locations[static_cast<std::size_t>(warp.pc)].text),
+         .block = static_cast<int>(index_),
+         .thread = warp.thread(lane),
+         .detail = std::move(detail)});
 }
 
 Report Block::report() const {

@@ -1,4 +1,5 @@
 #include "tests/support/ptx/text.h"
+#include "base/file.h"
 
 #include <algorithm>
 #include <cctype>
@@ -29,8 +30,7 @@ std::string source_here(const std::string& name) {
     for (auto begin = whole.begin(); begin != whole.end(); ++begin) {
         fs::path path = GAUSSCOPE_SOURCE_DIR;
         for (auto part = begin; part != whole.end(); ++part) path /= *part;
-        std::error_code ignored;
-        if (fs::is_regular_file(path, ignored)) return path.string();
+        if (file_exists(path)) return path.string();
     }
     return name;
 }
