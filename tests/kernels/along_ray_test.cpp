@@ -8,7 +8,6 @@
 #include "renderer/math/along_ray.h"
 #include "renderer/reference/rasterize.h"
 #include "renderer/reference/rays.h"
-#include "renderer/scene/beam_angles.h"
 #include "renderer/scene/camera_lens.h"
 #include "tests/kernels/stored_rays.h"
 #include "tests/support/compare.h"

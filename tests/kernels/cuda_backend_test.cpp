@@ -7,6 +7,7 @@
 
 #include "app/backend/backend.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/required.h"
 
 namespace {
 
@@ -35,13 +36,12 @@ TEST(Backend, AutoTakesTheDevice) {
 }
 
 TEST(Backend, CpuIsTheCpu) {
-    const auto backend = choose_backend("cpu");
-    ASSERT_TRUE(backend.has_value());
-    EXPECT_FALSE(backend->cuda);
-    EXPECT_THAT(backend->name, StartsWith("CPU ("));
-    EXPECT_EQ((*backend->make_rasterizer())->name(), backend->name);
-    EXPECT_EQ((*backend->make_training())->rasterizer().name(), backend->name);
-    EXPECT_FALSE(backend->set_profiling);
+    const auto backend = required(choose_backend("cpu"));
+    EXPECT_FALSE(backend.cuda);
+    EXPECT_THAT(backend.name, StartsWith("CPU ("));
+    EXPECT_EQ((*backend.make_rasterizer())->name(), backend.name);
+    EXPECT_EQ((*backend.make_training())->rasterizer().name(), backend.name);
+    EXPECT_FALSE(backend.set_profiling);
 }
 
 TEST(Backend, OthersAreWrongUsage) {

@@ -242,12 +242,7 @@ void HandMadeFrame::count_too_many(std::uint32_t rows) {
     point();
 }
 
-PictureView HandMadeFrame::picture() {
-    PictureView view;
-    view.color = color_.data();
-    view.depth = depth_.data();
-    return view;
-}
+PictureView HandMadeFrame::picture() { return {.color = color_.data(), .depth = depth_.data()}; }
 
 HandMadeGradients::HandMadeGradients(const reference::PictureGradient& v)
     : color(v.color.size()),

@@ -13,6 +13,7 @@
 #include "renderer/device/cuda/launch.h"
 #include "renderer/device/cuda/runtime.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/required.h"
 
 namespace {
 
@@ -65,17 +66,16 @@ INSTANTIATE_TEST_SUITE_P(
                   "has architecture 6.1; the oldest supported one is 7.5 .Turing."}));
 
 TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
-    const auto info = cuda_device_info(0);
-    ASSERT_TRUE(info.has_value());
-    EXPECT_GE(info->compute_major * 10 + info->compute_minor, 75);
-    EXPECT_GT(info->multiprocessors, 0);
-    EXPECT_GT(info->clock_khz, 0);
-    EXPECT_GT(info->memory_clock_khz, 0);
-    EXPECT_GT(info->memory_bus_bits, 0);
-    EXPECT_GT(info->l2_bytes, 0u);
-    EXPECT_GE(info->shared_bytes_per_block, 48u * 1024);
-    EXPECT_EQ(info->runtime_version / 1000, 13);
-    EXPECT_THAT(info->uuid,
+    const auto info = required(cuda_device_info(0));
+    EXPECT_GE(info.compute_major * 10 + info.compute_minor, 75);
+    EXPECT_GT(info.multiprocessors, 0);
+    EXPECT_GT(info.clock_khz, 0);
+    EXPECT_GT(info.memory_clock_khz, 0);
+    EXPECT_GT(info.memory_bus_bits, 0);
+    EXPECT_GT(info.l2_bytes, 0u);
+    EXPECT_GE(info.shared_bytes_per_block, 48u * 1024);
+    EXPECT_EQ(info.runtime_version / 1000, 13);
+    EXPECT_THAT(info.uuid,
                 ::testing::MatchesRegex("GPU-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+-[0-9a-f]+"));
     const auto absent = cuda_device_info(7);
     ASSERT_FALSE(absent.has_value());
@@ -88,19 +88,18 @@ TEST(CudaDevice, DescribesTheDeviceAndItsMemory) {
 }
 
 TEST(CudaDevice, HeldBytesAreCounted) {
-    const auto before = cuda_memory(0);
-    ASSERT_TRUE(before.has_value());
+    const auto before = required(cuda_memory(0));
     {
         const Stream stream("test");
         DeviceBuffer<float> buffer("numbers");
         buffer.resize_discard(1000, stream);
-        EXPECT_EQ(cuda_memory(0)->held_bytes, before->held_bytes + 4000);
+        EXPECT_EQ(cuda_memory(0)->held_bytes, before.held_bytes + 4000);
         DeviceBuffer<float> other(std::move(buffer));
         other.resize_discard(2000, stream);
-        EXPECT_EQ(cuda_memory(0)->held_bytes, before->held_bytes + 8000);
-        EXPECT_LT(cuda_memory(0)->free_bytes, before->free_bytes);
+        EXPECT_EQ(cuda_memory(0)->held_bytes, before.held_bytes + 8000);
+        EXPECT_LT(cuda_memory(0)->free_bytes, before.free_bytes);
     }
-    EXPECT_EQ(cuda_memory(0)->held_bytes, before->held_bytes);
+    EXPECT_EQ(cuda_memory(0)->held_bytes, before.held_bytes);
 }
 
 // ---- memory

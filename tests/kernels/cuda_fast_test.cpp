@@ -17,18 +17,10 @@ namespace gs::test {
 namespace {
 
 GaussianModel fast_scene(int degree, std::uint64_t seed, float sh_rest = 0.3f) {
-    SceneRecipe recipe;
-    recipe.count = 500;
-    recipe.sh_degree = degree;
-    recipe.seed = seed;
-    recipe.sh_rest = sh_rest;
-    return random_model(recipe);
+    return random_model({.count = 500, .sh_degree = degree, .seed = seed, .sh_rest = sh_rest});
 }
 RenderOptions of_precision(Precision precision, bool gradients = false) {
-    RenderOptions options;
-    options.precision = precision;
-    options.gradients = gradients;
-    return options;
+    return {.precision = precision, .gradients = gradients};
 }
 RenderResult drawn(Rasterizer& rasterizer, ParameterSource& source, const RenderOptions& options) {
     const auto state = rasterizer.make_state();

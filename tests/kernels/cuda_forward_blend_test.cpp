@@ -138,21 +138,16 @@ void check_blend(const ForwardFrame& frame, bool exact, std::uint64_t& medians) 
 }
 
 RenderOptions everything() {
-    RenderOptions options;
-    options.counters = options.median_depth = true;
-    options.background = {0.1f, 0.2f, 0.3f};
-    return options;
+    return {.background = {0.1f, 0.2f, 0.3f}, .median_depth = true, .counters = true};
 }
 
 SceneRecipe crowd(std::size_t count, float opacity_lo, float opacity_hi) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.sh_degree = 0;
-    recipe.opacity_lo = opacity_lo;
-    recipe.opacity_hi = opacity_hi;
-    recipe.scale_lo = 0.1f;
-    recipe.scale_hi = 0.8f;
-    return recipe;
+    return {.count = count,
+            .sh_degree = 0,
+            .scale_lo = 0.1f,
+            .scale_hi = 0.8f,
+            .opacity_lo = opacity_lo,
+            .opacity_hi = opacity_hi};
 }
 
 TEST(CudaForwardBlend, EveryPixelAsASerialWalk) {
@@ -230,8 +225,7 @@ TEST(CudaForwardBlend, BlocksOfCompositeShareManyTiles) {
         for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) = std::log(4.0f);
     const Camera camera = random_camera(54, 0, 528, 528);
     for (const bool counters : {false, true}) {
-        RenderOptions options;
-        options.counters = counters;
+        const RenderOptions options{.counters = counters};
         FrameLimits whole = ForwardFrame::roomy(model, camera, options, 1200), split = whole;
         split.item_isects = 32;
         ForwardFrame a(model, camera, options, whole), b(model, camera, options, split);

@@ -35,9 +35,7 @@ TEST(CudaForwardRoom, StepsAreFewAndStable) {
 }
 
 TEST(CudaForwardRoom, FramesThatDoNotFitDoNothingAndSayWhatTheyNeed) {
-    SceneRecipe recipe;
-    recipe.count = 700;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 700});
     const Camera camera = random_camera(60, 0, 70, 50);
     const FrameLimits roomy = ForwardFrame::roomy(model, camera, {});
     ForwardFrame fits(model, camera, {}, roomy);
@@ -69,10 +67,8 @@ TEST(CudaForwardRoom, FramesThatDoNotFitDoNothingAndSayWhatTheyNeed) {
 }
 
 TEST(CudaForwardRoom, TheRasterizerMakesRoomAndDrawsAgain) {
-    SceneRecipe crowd;
-    crowd.count = 3000;
-    crowd.scale_hi = 0.5f;
-    const GaussianModel large = random_model(crowd), small = random_model({});
+    const GaussianModel large = random_model({.count = 3000, .scale_hi = 0.5f}),
+                        small = random_model({});
     const Camera camera = random_camera(61, 0, 70, 50);
     RasterRun fresh(emulated_cuda()), grown(emulated_cuda());
     const Drawn expected = fresh.draw(large, camera, {});
@@ -103,9 +99,7 @@ TEST(CudaForwardRoom, OutOfMemoryIsAnErrorAndTheStateStaysUsable) {
 }
 
 TEST(CudaForwardRoom, ThePipelineNeitherAllocatesNorWaits) {
-    SceneRecipe recipe;
-    recipe.count = 800;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 800});
     const Camera camera = random_camera(62, 0, 70, 50);
     ForwardFrame frame(model, camera, {}, ForwardFrame::roomy(model, camera, {}));
     frame.draw();
@@ -119,14 +113,11 @@ TEST(CudaForwardRoom, ThePipelineNeitherAllocatesNorWaits) {
 }
 
 TEST(CudaForwardRoom, ASteadyViewAllocatesNothingAndWaitsOnce) {
-    SceneRecipe recipe;
-    recipe.count = 800;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 800});
     const std::unique_ptr<Rasterizer> cuda = emulated_cuda();
     const auto state = cuda->make_state();
     const auto source = cuda->source_of(model);
-    RenderOptions options;
-    options.gradients = false;
+    const RenderOptions options{.gradients = false};
     RenderResult result;
     emulator::Calls before;
     constexpr std::uint64_t kFrames = 4;
@@ -175,9 +166,7 @@ TEST(CudaForwardRoom, SteadyNeedsGetATenthMoreAtMost) {
 
 /// Nothing runs before the host waits, so whatever the host overwrites too early shows.
 TEST(CudaForwardRoom, WorkThatRunsLateDrawsTheSame) {
-    SceneRecipe recipe;
-    recipe.count = 600;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 600});
     const Camera camera = random_camera(64, 0, 70, 50);
     RasterRun early(emulated_cuda()), late(emulated_cuda());
     const auto v = case_upstream(camera.width, camera.height);

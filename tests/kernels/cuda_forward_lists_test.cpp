@@ -21,9 +21,8 @@ std::vector<std::uint32_t> serial_ranks(const ForwardFrame& frame,
     std::vector<std::uint32_t> slots;
     for (std::uint32_t chunk = 0; chunk < used.size(); ++chunk)
         for (std::uint32_t i = 0; i < used[chunk]; ++i) slots.push_back(chunk * kChunk + i);
-    std::stable_sort(slots.begin(), slots.end(), [&](std::uint32_t a, std::uint32_t b) {
-        return splats[a].depth < splats[b].depth;
-    });
+    std::ranges::stable_sort(
+        slots, [&](std::uint32_t a, std::uint32_t b) { return splats[a].depth < splats[b].depth; });
     return slots;
 }
 
@@ -55,8 +54,7 @@ void check_items(const ForwardFrame& frame, const FrameCounts& counts,
     std::size_t several = 0;
     for (std::uint32_t tile = 0; tile < tiles; ++tile) {
         auto& list = by_tile[tile];
-        std::sort(list.begin(), list.end(),
-                  [](const auto& x, const auto& y) { return x.index < y.index; });
+        std::ranges::sort(list, [](const auto& x, const auto& y) { return x.index < y.index; });
         ASSERT_FALSE(list.empty());
         EXPECT_EQ(list.front().first, tile_begin[tile]);
         EXPECT_EQ(list.back().end, tile_begin[tile + 1]);
@@ -131,11 +129,7 @@ void check_lists(const ForwardFrame& frame) {
 }
 
 SceneRecipe recipe_of(std::size_t count, float scale_hi) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.sh_degree = 0;
-    recipe.scale_hi = scale_hi;
-    return recipe;
+    return {.count = count, .sh_degree = 0, .scale_hi = scale_hi};
 }
 
 TEST(CudaForwardLists, RanksEmissionsAndTileLists) {
@@ -143,8 +137,7 @@ TEST(CudaForwardLists, RanksEmissionsAndTileLists) {
         for (const auto& [count, width, height] :
              {std::tuple{900, 150, 90}, {300, 16, 16}, {40, 700, 40}, {1, 1, 1}}) {
             SCOPED_TRACE(fmt::format("{} Gaussians, {} x {}", count, width, height));
-            RenderOptions options;
-            options.gradients = gradients;
+            const RenderOptions options{.gradients = gradients};
             const GaussianModel model =
                 random_model(recipe_of(static_cast<std::size_t>(count), 0.4f));
             const Camera camera = random_camera(40, 0, width, height);
@@ -165,7 +158,7 @@ TEST(CudaForwardLists, ManyRanksAreAddedUpByManyBlocks) {
     check_lists(frame);
     EXPECT_GT(frame.counts().visible, 2 * kCountedRanks);
     const auto isects = frame.fetched(frame.pipeline.arrays().isects_of_slot, kChunk);
-    EXPECT_GT(*std::max_element(isects.begin(), isects.end()), kEmitted);
+    EXPECT_GT(*std::ranges::max_element(isects), kEmitted);
 }
 
 TEST(CudaForwardLists, FloatersAreListedByTheBlock) {
@@ -182,7 +175,7 @@ TEST(CudaForwardLists, FloatersAreListedByTheBlock) {
         frame.bin();
         check_lists(frame);
         const auto isects = frame.fetched(frame.pipeline.arrays().isects_of_slot, 20);
-        EXPECT_GE(std::count_if(isects.begin(), isects.end(), [](auto n) { return n > 128; }), 8);
+        EXPECT_GE(std::ranges::count_if(isects, [](auto n) { return n > 128; }), 8);
     }
 }
 
@@ -206,8 +199,7 @@ TEST(CudaForwardLists, FormsOfNeedlesAreNotIndefinite) {
     recipe.scale_lo = 1e-5f;
     const GaussianModel model = random_model(recipe);
     const Camera camera = random_camera(44, 0, 100, 75);
-    RenderOptions options;
-    options.blur = 1e-6f;
+    const RenderOptions options{.blur = 1e-6f};
     ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options));
     frame.bin();
     const FrameArrays& a = frame.pipeline.arrays();

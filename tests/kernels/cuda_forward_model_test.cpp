@@ -13,9 +13,7 @@ namespace gs::test {
 namespace {
 
 TEST(CudaForwardModel, StaysOnTheDevice) {
-    SceneRecipe recipe;
-    recipe.count = 600;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 600});
     Buffer<BlockBounds> bounds;
     compute_bounds(model, bounds);
     const Camera camera = random_camera(70, 0, 60, 44);
@@ -36,9 +34,7 @@ TEST(CudaForwardModel, StaysOnTheDevice) {
 
 /// Unknown bounds are drawn, empty ones are not: radius NaN and infinity, and below zero.
 TEST(CudaForwardModel, BoundsThatAreNoSpheres) {
-    SceneRecipe recipe;
-    recipe.count = 300;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 300});
     const Camera camera = random_camera(72, 0, 60, 44);
     Buffer<BlockBounds> bounds;
     compute_bounds(model, bounds);
@@ -124,9 +120,7 @@ struct SleepingModel {
 };
 
 TEST(CudaForwardModel, SleepersReadAsIfSettled) {
-    SceneRecipe recipe;
-    recipe.count = 500;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 500});
     const Camera camera = random_camera(71, 0, 60, 44);
     const auto limits = ForwardFrame::roomy(model, camera, {});
     for (const int moving_planes : {int(kShRest), plane_count(1), plane_count(3)}) {

@@ -12,9 +12,7 @@ namespace {
 /// Absurd parameters in any combination, with and without blur: the same Gaussians and tiles as on
 /// the CPU.
 TEST(CudaForwardRobust, RejectsWhatTheCpuBackendRejects) {
-    SceneRecipe recipe;
-    recipe.count = 2000;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = 2000});
     const float scales[] = {-104.0f, -88.7f, -60.0f, -40.0f, -20.0f, 5.0f,
                             20.0f,   30.0f,  40.0f,  60.0f,  88.7f};
     const float lengths[] = {0.0f, 1e-30f, 1e-10f, 1e10f, 1e25f};
@@ -32,9 +30,7 @@ TEST(CudaForwardRobust, RejectsWhatTheCpuBackendRejects) {
     for (const float blur : {0.3f, 0.0f})
         for (const bool antialiased : {false, true}) {
             SCOPED_TRACE(fmt::format("blur {}, antialiased {}", blur, antialiased));
-            RenderOptions options;
-            options.blur = blur;
-            options.antialiased = antialiased;
+            const RenderOptions options{.antialiased = antialiased, .blur = blur};
             RasterRun cpu(make_cpu_rasterizer()), cuda(emulated_cuda());
             const Drawn a = cuda.draw(model, camera, options), b = cpu.draw(model, camera, options);
             // Of two thousand, one or two may lie within rounding of a limit.
@@ -47,17 +43,12 @@ TEST(CudaForwardRobust, RejectsWhatTheCpuBackendRejects) {
 /// Where both decide alike, the pictures agree to rounding; the counters that do not depend on the
 /// kernels' grain agree exactly.
 TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
-    SceneRecipe recipe;
-    recipe.count = 1200;
-    recipe.scale_hi = 0.12f;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 1200, .scale_hi = 0.12f});
     for (const Compatibility profile :
          {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
         SCOPED_TRACE(name_of(profile));
-        RenderOptions options;
-        options.counters = true;
-        options.compatibility = profile;
-        options.background = {0.2f, 0.3f, 0.4f};
+        const RenderOptions options{
+            .background = {0.2f, 0.3f, 0.4f}, .compatibility = profile, .counters = true};
         const Camera camera = random_camera(22, 0, 110, 83);
         RasterRun cpu(make_cpu_rasterizer()), cuda(emulated_cuda());
         const Drawn a = cuda.draw(model, camera, options), b = cpu.draw(model, camera, options);
@@ -87,10 +78,7 @@ TEST(CudaForwardRobust, AgreesWithTheCpuBackend) {
 
 /// Single precision may keep a block that the CPU drops, hardly more.
 TEST(CudaForwardRobust, DropsTheBlocksThatTheCpuDrops) {
-    SceneRecipe recipe;
-    recipe.count = 3000;
-    recipe.extent = 20;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 3000, .extent = 20});
     for (std::uint64_t i = 0; i < 6; ++i) {
         const Camera camera = random_camera(10, i, 60, 45, i < 3 ? 5.0 : 15.0);
         RasterRun run(emulated_cuda()), cpu(make_cpu_rasterizer());
@@ -102,14 +90,10 @@ TEST(CudaForwardRobust, DropsTheBlocksThatTheCpuDrops) {
 }
 
 TEST(CudaForwardRobust, SameBitsUnderEverySchedule) {
-    SceneRecipe recipe;
-    recipe.count = 1500;
-    recipe.scale_hi = 0.2f;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 1500, .scale_hi = 0.2f});
     const Camera camera = random_camera(23, 0, 90, 70);
     const auto v = case_upstream(camera.width, camera.height);
-    RenderOptions options;
-    options.counters = true;
+    const RenderOptions options{.counters = true};
     Drawn first;
     DrawnGradients first_gradients;
     for (const std::uint64_t seed : {1u, 2u, 3u}) {

@@ -38,16 +38,9 @@ class Screen {
     std::unique_ptr<ParameterSource> source_;
 };
 
-RenderOptions looked_at() {
-    RenderOptions options;
-    options.gradients = options.depth = false;
-    return options;
-}
+RenderOptions looked_at() { return {.depth = false, .gradients = false}; }
 GaussianModel scene(std::size_t count, std::uint64_t seed) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.seed = seed;
-    return random_model(recipe);
+    return random_model({.count = count, .seed = seed});
 }
 Camera from(int i, int width = 70) {
     Camera camera = random_camera(63, 0, width, 50);

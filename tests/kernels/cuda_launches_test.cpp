@@ -65,8 +65,7 @@ TEST(CudaLaunches, OfAFrameAreTheModels) {
     const auto rasterizer = std::move(*make_cuda_rasterizer(0));
     const auto source = rasterizer->source_of(model);
     const auto state = rasterizer->make_state();
-    RenderOptions options;
-    options.depth = options.gradients = false;
+    const RenderOptions options{.depth = false, .gradients = false};
     RenderResult result;
     emu::Calls before;
     for (int i = 0; i < 3; ++i) {

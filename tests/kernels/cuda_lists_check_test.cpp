@@ -8,26 +8,23 @@
 #include "renderer/raster/cuda/lists_check.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/random_scene.h"
+#include "tests/support/required.h"
 
 namespace gs::test {
 namespace {
 
 Camera ahead(int width, int height, double focal) {
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
-    camera.fx = camera.fy = focal;
-    camera.cx = 0.5 * width;
-    camera.cy = 0.5 * height;
-    return camera;
+    return {.width = width,
+            .height = height,
+            .fx = focal,
+            .fy = focal,
+            .cx = 0.5 * width,
+            .cy = 0.5 * height};
 }
 
 /// Small Gaussians in a box before the camera, and a large one in 2,000.
 GaussianModel box_of(std::size_t count) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.sh_degree = 0;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = count, .sh_degree = 0});
     std::mt19937 random(3);
     const auto in = [&](float lo, float hi) {
         return std::uniform_real_distribution<float>(lo, hi)(random);
@@ -66,10 +63,7 @@ TEST(CudaListsCheck, RightListsOfManyGaussiansPassHoweverManyBlocksRun) {
 /// box of tiles and the rows in it are computed differently, and disagree about that column.
 TEST(CudaListsCheck, RowsMayReachFurtherThanTheirBox) {
     constexpr double kFocal = 900, kColumn = 512.5;
-    SceneRecipe recipe;
-    recipe.count = 4000;
-    recipe.sh_degree = 0;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = 4000, .sh_degree = 0});
     std::mt19937 random(11);
     const auto in = [&](double lo, double hi) {
         return std::uniform_real_distribution<double>(lo, hi)(random);
@@ -97,10 +91,9 @@ TEST(CudaListsCheck, RowsMayReachFurtherThanTheirBox) {
     }
     Camera camera = ahead(1280, 720, kFocal);
     camera.model = CameraModel::orthographic;
-    const auto r = check_cuda_lists(model, camera, 0);
-    ASSERT_TRUE(r);
-    EXPECT_EQ(r->visible, model.count);
-    EXPECT_EQ(r->wrong, 0u) << "of " << r->isects;
+    const auto r = required(check_cuda_lists(model, camera, 0));
+    EXPECT_EQ(r.visible, model.count);
+    EXPECT_EQ(r.wrong, 0u) << "of " << r.isects;
 }
 
 TEST(CudaListsCheck, MorePairsThanAFrameHoldsAreAnError) {

@@ -9,6 +9,7 @@
 #include "app/cli/machine.h"
 #include "base/file.h"
 #include "tests/support/emulator/emulator.h"
+#include "tests/support/required.h"
 
 namespace gs::cli {
 namespace {
@@ -44,10 +45,9 @@ TEST_F(CudaReport, NamesEveryDeviceAndTheOneThatComputes) {
 }
 
 TEST_F(CudaReport, ADeviceIsChosenByNumber) {
-    const auto third = choose_backend("auto", 2);
-    ASSERT_TRUE(third);
-    EXPECT_TRUE(third->cuda);
-    EXPECT_EQ(third->device, 2);
+    const auto third = required(choose_backend("auto", 2));
+    EXPECT_TRUE(third.cuda);
+    EXPECT_EQ(third.device, 2);
     EXPECT_EQ(choose_backend("cuda")->device, 0) << "the first that can be used";
     const auto none = choose_backend("auto", 5);
     ASSERT_FALSE(none);
@@ -61,15 +61,13 @@ TEST_F(CudaReport, ADeviceIsChosenByNumber) {
 }
 
 TEST_F(CudaReport, ScenesAreCountedTimedAndPredicted) {
-    const auto backend = choose_backend("cuda", 1);
-    ASSERT_TRUE(backend);
-    const auto scene = scene_json(*backend, kSmall, "NVIDIA H200");
-    ASSERT_TRUE(scene) << scene.error().text();
-    EXPECT_GT((*scene)["counters"]["visible"], 10);
-    EXPECT_GT((*scene)["counters"]["evaluated_pairs"], (*scene)["counters"]["blended_pairs"]);
+    const auto backend = required(choose_backend("cuda", 1));
+    const auto scene = required(scene_json(backend, kSmall, "NVIDIA H200"));
+    EXPECT_GT(scene["counters"]["visible"], 10);
+    EXPECT_GT(scene["counters"]["evaluated_pairs"], scene["counters"]["blended_pairs"]);
     for (const char* work : {"frame", "step"}) {
         SCOPED_TRACE(work);
-        const Json& times = (*scene)[work];
+        const Json& times = scene[work];
         EXPECT_GT(times["wall_ms"], 0.0);
         EXPECT_GT(times["predicted"]["p90"], times["predicted"]["p10"]);
         std::size_t both = 0;
@@ -86,14 +84,13 @@ TEST_F(CudaReport, ScenesAreCountedTimedAndPredicted) {
         else
             EXPECT_TRUE(times["ms"].is_null());
         // A frame is waited for before its span ends; its stages come where the trace has them.
-        const std::size_t least = times == (*scene)["step"] ? 4 : 0;
+        const std::size_t least = times == scene["step"] ? 4 : 0;
         EXPECT_GE(both, least) << times["stages"].dump();
     }
     EXPECT_EQ(emu::contexts(), std::vector<int>{1});
 
-    const auto unknown = scene_json(*backend, kSmall, "some other GPU");
-    ASSERT_TRUE(unknown);
-    EXPECT_TRUE((*unknown)["frame"]["predicted"].is_null());
+    const auto unknown = required(scene_json(backend, kSmall, "some other GPU"));
+    EXPECT_TRUE(unknown["frame"]["predicted"].is_null());
 
     Json report{{"machine", machine_json(1)},
                 {"problem", nullptr},
@@ -101,7 +98,7 @@ TEST_F(CudaReport, ScenesAreCountedTimedAndPredicted) {
                 {"failed", 0},
                 {"absent", 0},
                 {"ceilings", nullptr},
-                {"scenes", {*scene, *unknown}}};
+                {"scenes", {scene, unknown}}};
     const fs::path file = fs::path(testing::TempDir()) / "cuda_report_test.json";
     ASSERT_TRUE(write_report(report, file));
     fs::path text = file;

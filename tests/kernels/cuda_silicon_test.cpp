@@ -41,11 +41,7 @@ class CudaSilicon : public testing::Test {
 
 /// A few large Gaussians before a crowd of small ones: some of each way to list.
 GaussianModel floaters_before_a_crowd() {
-    SceneRecipe recipe;
-    recipe.count = 60;
-    recipe.sh_degree = 0;
-    recipe.opacity_hi = 0.4f;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = 60, .sh_degree = 0, .opacity_hi = 0.4f});
     for (std::size_t i = 0; i < 4; ++i)
         for (int axis = 0; axis < 3; ++axis) model.at(kLogScales + axis, i) = std::log(2.0f);
     for (std::size_t i = 4; i < 8; ++i)
@@ -57,8 +53,7 @@ GaussianModel floaters_before_a_crowd() {
 /// each way to list, and no row of blend backward holds what an earlier frame left.
 std::vector<float> gradients_with(const GaussianModel& model, const Camera& camera,
                                   std::uint32_t more) {
-    RenderOptions options;
-    options.depth = false;
+    const RenderOptions options{.depth = false};
     ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options, 256));
     DeviceModel device;
     device.upload(model.values.span(), model.capacity, model.count, model.sh_degree, {},
@@ -113,9 +108,7 @@ TEST_F(CudaSilicon, EmissionsThatAreNotFoundAreLeftOut) {
 // ---- training
 
 StepPlan plan_of(const Capture& capture, std::uint64_t step) {
-    StepPlan plan;
-    plan.step = step;
-    plan.view_index = 1 + static_cast<std::size_t>(step % 5);
+    StepPlan plan{.step = step, .view_index = 1 + static_cast<std::size_t>(step % 5)};
     plan.view = &capture.views[plan.view_index];
     plan.camera = plan.view->camera;
     plan.options.depth = false;
@@ -204,8 +197,7 @@ TEST_F(CudaSilicon, AFrameAndAStepEnqueueNoMoreThanThis) {
     const auto rasterizer = std::move(*make_cuda_rasterizer(0));
     const auto source = rasterizer->source_of(model);
     const auto state = rasterizer->make_state();
-    RenderOptions options;
-    options.depth = options.gradients = false;
+    const RenderOptions options{.depth = false, .gradients = false};
     RenderResult result;
     const auto draw = [&] {
         (void)rasterizer->forward_for_display(*source, random_camera(8, 0, 40, 30), options, *state,
@@ -259,8 +251,7 @@ TEST_F(CudaSilicon, NoContextIsMadeOnAnotherDevice) {
         source = rasterizer->source_of(model);
         state = rasterizer->make_state();
         rasterizer->forward(*source, camera, {}, *state, result);
-        RenderOptions options;
-        options.gradients = false;
+        const RenderOptions options{.gradients = false};
         shown = rasterizer->forward_for_display(*source, camera, options, *state, result);
         training->start(capture, arrays);
         for (std::uint64_t step = 0; step < 3; ++step) training->step(plan_of(*capture, step));

@@ -62,23 +62,21 @@ TEST(FrameCheck, BackendsAgreeWithTheReferenceAndARegionIsEnough) {
     for (const bool cuda : {false, true}) {
         SCOPED_TRACE(cuda);
         const auto rasterizer = cuda ? emulated() : make_cpu_rasterizer();
-        const auto whole = check_frame(
+        const auto whole = required(check_frame(
             {.model = model, .camera = camera, .options = {}, .gradients = true, .photo = &photo},
-            *rasterizer);
-        ASSERT_TRUE(whole);
-        for (const ComparisonRow& row : whole->rows)
+            *rasterizer));
+        for (const ComparisonRow& row : whole.rows)
             EXPECT_TRUE(row.passed())
                 << row.stage << ", " << row.what << ": " << row.figure() << " at " << row.where;
-        EXPECT_EQ(whole->rows.size(), 12u);
-        EXPECT_EQ(whole->pixels + whole->fragile, 64u * 48u);
-        const auto part = check_frame(
+        EXPECT_EQ(whole.rows.size(), 12u);
+        EXPECT_EQ(whole.pixels + whole.fragile, 64u * 48u);
+        const auto part = required(check_frame(
             {.model = model, .camera = camera, .options = {}, .region = {10, 9, 31, 90}},
-            *rasterizer);
-        ASSERT_TRUE(part);
-        EXPECT_TRUE(part->passed());
-        EXPECT_EQ(part->y1, 48);
-        EXPECT_EQ(part->pixels + part->fragile, 21u * 39u);
-        EXPECT_EQ(part->difference->width, 21);
+            *rasterizer));
+        EXPECT_TRUE(part.passed());
+        EXPECT_EQ(part.y1, 48);
+        EXPECT_EQ(part.pixels + part.fragile, 21u * 39u);
+        EXPECT_EQ(part.difference->width, 21);
     }
 }
 
@@ -119,13 +117,13 @@ TEST(FrameCheck, NamesTheGaussianThatIsElsewhere) {
     GaussianModel other = model.resized(model.capacity, model.sh_degree);
     other.at(kMeans, row) += 0.05f;
     OtherModel wrong(make_cpu_rasterizer(), other);
-    const auto report = check_frame({.model = model, .camera = camera, .options = {}}, wrong);
-    ASSERT_TRUE(report);
-    EXPECT_FALSE(report->passed());
-    const ComparisonRow& centre = row_of(*report, "projection", "centre");
+    const auto report =
+        required(check_frame({.model = model, .camera = camera, .options = {}}, wrong));
+    EXPECT_FALSE(report.passed());
+    const ComparisonRow& centre = row_of(report, "projection", "centre");
     EXPECT_FALSE(centre.passed());
     EXPECT_EQ(centre.where, fmt::format("Gaussian {}", row));
-    EXPECT_FALSE(row_of(*report, "picture", "colour").passed());
+    EXPECT_FALSE(row_of(report, "picture", "colour").passed());
     int asked = 0;
     const auto cancelled =
         check_frame({.model = model, .camera = camera, .options = {}}, wrong,
@@ -144,12 +142,11 @@ TEST(CudaSteps, AreCapturedAndRunOnTheOtherBackend) {
         for (int i = 0; i < 11; ++i) trainer->step();
         StepRecord record;
         trainer->step(&record);
-        const auto step = capture_of(record, "small", trainer->rasterizer());
-        ASSERT_TRUE(step) << step.error().text();
-        EXPECT_EQ(step->origin.same_bits, !cuda || step->origin.agreement == "the same bits");
+        const auto step = required(capture_of(record, "small", trainer->rasterizer()));
+        EXPECT_EQ(step.origin.same_bits, !cuda || step.origin.agreement == "the same bits");
         const auto other = cuda ? make_cpu_rasterizer() : emulated();
-        const StepOutputs now = run_step(step->inputs, *other);
-        for (const ComparisonRow& stage : compare_steps(step->inputs, step->outputs, now, false))
+        const StepOutputs now = run_step(step.inputs, *other);
+        for (const ComparisonRow& stage : compare_steps(step.inputs, step.outputs, now, false))
             EXPECT_TRUE(stage.passed()) << stage.stage << ": " << stage.first;
         // A device reports loss and lists late. It has the arrays of every step.
         const std::vector<StepHashes> rows = trainer->take_hashes(true);

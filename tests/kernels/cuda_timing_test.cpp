@@ -15,6 +15,7 @@
 #include "renderer/device/cuda/stage_timer.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/own_ring.h"
+#include "tests/support/required.h"
 
 namespace gs::cuda {
 namespace {
@@ -39,9 +40,8 @@ class StageTimersTest : public testing::Test {
     void SetUp() override {
         emulator::set_execution(emulator::Execution::eager);
         emulator::set_event_lag(0);
-        auto reader = TraceReader::attach_own();
-        ASSERT_TRUE(reader) << reader.error().text();
-        reader_ = std::make_unique<TraceReader>(std::move(*reader));
+        auto reader = required(TraceReader::attach_own());
+        reader_ = std::make_unique<TraceReader>(std::move(reader));
         drain();
     }
     void TearDown() override {
@@ -233,22 +233,20 @@ TEST_F(StageTimersTest, StaysRightOverManyAnchors) {
 }
 
 TEST(CudaCeilings, EveryKernelRunsAndEveryFigureIsThere) {
-    CeilingEffort effort;
-    effort.copy_bytes = 1u << 16;
-    effort.rounds = 32;
-    effort.blocks_per_multiprocessor = 1;
-    effort.launches = 10;
-    effort.repeats = 1;
+    CeilingEffort effort{.copy_bytes = 1u << 16,
+                         .rounds = 32,
+                         .blocks_per_multiprocessor = 1,
+                         .launches = 10,
+                         .repeats = 1};
     const auto live = emulator::live_allocations().size();
-    const auto c = measure_cuda_ceilings(0, effort);
-    ASSERT_TRUE(c) << c.error().text();
-    EXPECT_TRUE(c->cuda);
-    EXPECT_FALSE(c->machine.empty());
+    const auto c = required(measure_cuda_ceilings(0, effort));
+    EXPECT_TRUE(c.cuda);
+    EXPECT_FALSE(c.machine.empty());
     for (const double figure :
-         {c->copy_bytes, c->lane_operations, c->special_operations, c->shared_bytes,
-          c->atomics_spread, c->atomics_contended, c->launch_seconds, c->launch_interval_seconds})
+         {c.copy_bytes, c.lane_operations, c.special_operations, c.shared_bytes, c.atomics_spread,
+          c.atomics_contended, c.launch_seconds, c.launch_interval_seconds})
         EXPECT_GT(figure, 0);
-    EXPECT_TRUE(std::isnan(c->blend_pairs));
+    EXPECT_TRUE(std::isnan(c.blend_pairs));
     EXPECT_EQ(emulator::live_allocations().size(), live);
     EXPECT_FALSE(measure_cuda_ceilings(7, effort));
 }

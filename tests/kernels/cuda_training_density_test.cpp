@@ -24,10 +24,8 @@ After round(std::unique_ptr<TrainingBackend> backend, RunArrays arrays,
                array.round != RowArray::cleared;
     });
     backend->start(test::small_capture(20, 20, 20), std::move(arrays));
-    After after;
-    after.report = backend->densify_and_prune(settings, 1.0, prune_large);
-    after.arrays = backend->arrays();
-    return after;
+    return {.report = backend->densify_and_prune(settings, 1.0, prune_large),
+            .arrays = backend->arrays()};
 }
 
 float moment(const RunArrays& a, std::size_t row, int plane) {

@@ -42,9 +42,7 @@ std::vector<double> losses_of(Trainer& trainer, int steps) {
 /// Step by step without a Trainer. The fifth step raises the rates: everybody who sleeps is settled
 /// before it.
 StepPlan plan_of(const Capture& capture, std::uint64_t step) {
-    StepPlan plan;
-    plan.step = step;
-    plan.view_index = 1 + static_cast<std::size_t>(step % 5);
+    StepPlan plan{.step = step, .view_index = 1 + static_cast<std::size_t>(step % 5)};
     plan.view = &capture.views[plan.view_index];
     plan.camera = plan.view->camera;
     plan.options.depth = false;
@@ -80,8 +78,7 @@ TEST_F(CudaTrainingRun, FollowsTheCpu) {
     const auto device = trainer_on(cuda_training(), capture, settings);
     const std::size_t at_first = device->gaussian_count();
     const std::vector<double> expected = losses_of(*cpu, 22), got = losses_of(*device, 22);
-    EXPECT_GE(std::count_if(got.begin(), got.end(), [](double loss) { return !std::isnan(loss); }),
-              20);
+    EXPECT_GE(std::ranges::count_if(got, [](double loss) { return !std::isnan(loss); }), 20);
     EXPECT_LE(worst_loss(expected, got, 1, 7), 1e-5);
     // Adam makes steps of gradients that are rounding alone (those of the rotations of spheres), so
     // two runs drift apart. How far is a matter of chance: CPU runs from points moved by one float
@@ -213,17 +210,16 @@ TEST_F(CudaTrainingRun, CheckpointsMoveBetweenBackends) {
             ASSERT_TRUE(straight->save_checkpoint(path));
             auto second = make(to_device);
             TrainingBackend* resumed = second.get();
-            const auto trainer = Trainer::resume(path, capture, std::move(second));
-            ASSERT_TRUE(trainer) << trainer.error().text();
+            const auto trainer = required(Trainer::resume(path, capture, std::move(second)));
             EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
             for (int i = 0; i < 4; ++i) {
                 straight->step();
-                (*trainer)->step();
+                trainer->step();
             }
             if (from_device == to_device)
                 EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
             else
-                EXPECT_LT(test::share_without_twin(straight->model(), (*trainer)->model(), 0.02),
+                EXPECT_LT(test::share_without_twin(straight->model(), trainer->model(), 0.02),
                           0.05);
         }
 }

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "tests/support/numbered_rows.h"
+#include "tests/support/required.h"
 #include "trainer/trainer.h"
 #include "trainer/training_backend.h"
 

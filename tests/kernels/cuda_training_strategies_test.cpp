@@ -113,14 +113,14 @@ TEST_P(CudaStrategy, ResumedItHasTheSameBits) {
             SCOPED_TRACE(fmt::format("{} to {}", from_device, to_device));
             auto second = make(to_device);
             TrainingBackend* resumed = second.get();
-            const auto trainer = Trainer::resume(folder / "run.gsc", capture, std::move(second));
-            ASSERT_TRUE(trainer) << trainer.error().text();
+            const auto trainer =
+                required(Trainer::resume(folder / "run.gsc", capture, std::move(second)));
             EXPECT_TRUE(test::same_arrays(then, resumed->arrays()));
-            course_of(**trainer, 6);
+            course_of(*trainer, 6);
             if (from_device == to_device)
                 EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
             else  // noise, and draws that roundings turn, move rows of mcmc: FollowsTheCpu
-                EXPECT_LT(test::share_without_twin(straight->model(), (*trainer)->model(), 0.02),
+                EXPECT_LT(test::share_without_twin(straight->model(), trainer->model(), 0.02),
                           GetParam().kind == StrategyKind::mcmc ? 0.3 : 0.05);
         }
     }

@@ -25,22 +25,18 @@ void expect_work(const WarpWork& found, const WarpWork& wanted) {
 }
 
 Camera straight_on(int width, int height) {
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
-    camera.fx = camera.fy = 100.0;
-    camera.cx = 0.5 * width;
-    camera.cy = 0.5 * height;
-    return camera;
+    return {.width = width,
+            .height = height,
+            .fx = 100.0,
+            .fy = 100.0,
+            .cx = 0.5 * width,
+            .cy = 0.5 * height};
 }
 
 /// One round Gaussian, 10 before the camera, whose standard deviation on the picture is `sigma` px
 /// and whose centre lies (right, down) px from the middle.
 GaussianModel one_gaussian(float sigma, float right, float down, float logit) {
-    SceneRecipe recipe;
-    recipe.count = 1;
-    recipe.sh_degree = 0;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = 1, .sh_degree = 0});
     const float mean[3] = {right / 10.0f, down / 10.0f, 10.0f};
     for (int axis = 0; axis < 3; ++axis) {
         model.plane(kMeans + axis)[0] = mean[axis];
@@ -51,9 +47,7 @@ GaussianModel one_gaussian(float sigma, float right, float down, float logit) {
 }
 
 WarpWork work_of(const GaussianModel& model, const Camera& camera) {
-    RenderOptions options;
-    options.counters = true;
-    options.depth = false;
+    const RenderOptions options{.depth = false, .counters = true};
     ForwardFrame frame(model, camera, options, ForwardFrame::roomy(model, camera, options));
     frame.draw();
     return frame.counts().warps;
@@ -139,18 +133,14 @@ TEST(CudaWarpWork, CrowdsAsASerialWalk) {
     for (const auto& [lo, hi] : {std::pair{0.01f, 0.1f}, {0.3f, 0.9999f}})
         for (const std::uint32_t item_isects : {64u, 1024u}) {
             SCOPED_TRACE(fmt::format("opacity {} to {}, items of {}", lo, hi, item_isects));
-            SceneRecipe recipe;
-            recipe.count = 1200;
-            recipe.sh_degree = 0;
-            recipe.opacity_lo = lo;
-            recipe.opacity_hi = hi;
-            recipe.scale_lo = 0.05f;
-            recipe.scale_hi = 0.6f;
-            const GaussianModel model = random_model(recipe);
+            const GaussianModel model = random_model({.count = 1200,
+                                                      .sh_degree = 0,
+                                                      .scale_lo = 0.05f,
+                                                      .scale_hi = 0.6f,
+                                                      .opacity_lo = lo,
+                                                      .opacity_hi = hi});
             for (const bool gradients : {false, true}) {
-                RenderOptions options;
-                options.counters = true;
-                options.gradients = gradients;
+                const RenderOptions options{.gradients = gradients, .counters = true};
                 FrameLimits limits = ForwardFrame::roomy(model, camera, options);
                 limits.item_isects = item_isects;
                 ForwardFrame frame(model, camera, options, limits);
@@ -165,9 +155,8 @@ TEST(CudaWarpWork, CrowdsAsASerialWalk) {
 }
 
 WarpWork counted_by(Rasterizer& rasterizer, const GaussianModel& model, const Camera& camera) {
-    RenderOptions options;
-    options.counters = options.warps = true;
-    options.gradients = options.depth = false;
+    const RenderOptions options{
+        .depth = false, .gradients = false, .counters = true, .warps = true};
     const auto source = rasterizer.source_of(model);
     const auto state = rasterizer.make_state();
     RenderResult result;
@@ -184,14 +173,12 @@ TEST(CudaWarpWork, AsTheCpuForetells) {
          {std::tuple{3000, 0.004f, 0.02f, 0.3f, 0.8f},
           {900, 0.3f, 0.9999f, 0.05f, 0.4f},
           {1500, 0.02f, 0.9f, 0.001f, 0.9f}}) {
-        SceneRecipe recipe;
-        recipe.count = static_cast<std::size_t>(count);
-        recipe.sh_degree = 0;
-        recipe.opacity_lo = lo;
-        recipe.opacity_hi = hi;
-        recipe.scale_lo = smallest;
-        recipe.scale_hi = largest;
-        const GaussianModel model = random_model(recipe);
+        const GaussianModel model = random_model({.count = static_cast<std::size_t>(count),
+                                                  .sh_degree = 0,
+                                                  .scale_lo = smallest,
+                                                  .scale_hi = largest,
+                                                  .opacity_lo = lo,
+                                                  .opacity_hi = hi});
         for (const auto& [width, height] : {std::pair{50, 37}, {16, 16}, {9, 70}}) {
             SCOPED_TRACE(fmt::format("{} Gaussians, {} x {}", count, width, height));
             const Camera camera = random_camera(61, index++, width, height);

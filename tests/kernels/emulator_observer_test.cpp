@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "renderer/device/cuda/kernel.cuh"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/emulator/kernel_name.h"
 #include "tests/support/emulator/observer.h"

@@ -25,9 +25,7 @@ std::vector<Asked> questions() {
     for (const Compatibility profile :
          {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
         for (const bool dense : {false, true}) {
-            SceneRecipe recipe;
-            recipe.seed = 3;
-            recipe.count = dense ? 600 : 200;
+            SceneRecipe recipe{.count = dense ? 600u : 200u, .seed = 3};
             if (dense) recipe.opacity_hi = 0.999f;
             Asked one{random_model(recipe), random_camera(9, dense ? 1 : 0, 70, 50), {}};
             one.options.compatibility = profile;
@@ -143,10 +141,7 @@ GaussianModel stack_of(const std::vector<double>& opacities) {
 TEST(Inspect, SaysWhyNotBlended) {
     GaussianModel model = stack_of({0.5, 0.004, 0.98, 0.985, 0.9, 0.9});
     model.at(kMeans, 1) = 0.35f;  // faint at its edge, and still in the list
-    Camera camera;
-    camera.width = camera.height = 64;
-    camera.fx = camera.fy = 60;
-    camera.cx = camera.cy = 32;
+    Camera camera{.width = 64, .height = 64, .fx = 60, .fy = 60, .cx = 32, .cy = 32};
     auto tint = std::make_shared<GaussianTint>();
     tint->words.resize_discard(1);
     tint->words[0] = GaussianTint::kHidden;

@@ -12,16 +12,14 @@ namespace gs::test {
 inline std::vector<Camera> every_lens() {
     std::vector<Camera> out;
     const auto add = [&](CameraModel model, double f, std::array<double, 12> k) {
-        Camera c;
-        c.model = model;
-        c.width = 640;
-        c.height = 480;
-        c.fx = f;
-        c.fy = 1.01 * f;
-        c.cx = 321.5;
-        c.cy = 238.25;
-        c.distortion = k;
-        out.push_back(c);
+        out.push_back({.model = model,
+                       .width = 640,
+                       .height = 480,
+                       .fx = f,
+                       .fy = 1.01 * f,
+                       .cx = 321.5,
+                       .cy = 238.25,
+                       .distortion = k});
     };
     add(CameraModel::pinhole, 500, {});
     add(CameraModel::simple_radial, 500, {-0.2});

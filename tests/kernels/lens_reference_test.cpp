@@ -22,14 +22,12 @@ namespace {
 
 /// Around the camera, so that wide lenses have something to see beside and behind them.
 reference::Parameters scene_around(std::size_t count, std::uint64_t seed) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.sh_degree = 1;
-    recipe.seed = seed;
-    recipe.extent = 3;
-    recipe.scale_lo = 0.05f;
-    recipe.opacity_hi = 0.6f;
-    return reference::Parameters(random_model(recipe));
+    return reference::Parameters(random_model({.count = count,
+                                               .sh_degree = 1,
+                                               .seed = seed,
+                                               .extent = 3,
+                                               .scale_lo = 0.05f,
+                                               .opacity_hi = 0.6f}));
 }
 
 struct NamedView {

@@ -155,14 +155,13 @@ TEST(LensModels, AgreeWithOpenCv) {
         const Array &points = data[fisheye ? "fisheye_points_cam" : "points_cam"],
                     &k = data[fisheye ? "fisheye_K" : "K"], &uv = data[std::string(c.name) + "_uv"],
                     &params = data[std::string(c.name) + "_params"];
-        Camera camera;
-        camera.model = c.model;
-        camera.width = 320;
-        camera.height = 240;
-        camera.fx = k[0];
-        camera.fy = k[4];
-        camera.cx = k[2];
-        camera.cy = k[5];
+        Camera camera{.model = c.model,
+                      .width = 320,
+                      .height = 240,
+                      .fx = k[0],
+                      .fy = k[4],
+                      .cx = k[2],
+                      .cy = k[5]};
         for (std::size_t i = 0; i < params.size(); ++i) camera.distortion[i] = params[i];
         const auto lens = math::make_lens(camera);
         for (std::size_t i = 0; i < points.dim(0); ++i) {

@@ -14,10 +14,7 @@ namespace gs::test {
 namespace {
 
 RenderResult four_pixels() {
-    RenderResult r;
-    r.width = 2;
-    r.height = 2;
-    r.tiles_x = r.tiles_y = 1;
+    RenderResult r{.width = 2, .height = 2, .tiles_x = 1, .tiles_y = 1};
     r.color.resize(2, 2, 3);
     r.color.values.fill(0.5f);
     r.alpha.resize(2, 2, 1);
@@ -67,8 +64,7 @@ TEST(Maps, CountsAreOfPixelsOrTiles) {
 
 TEST(Maps, AskForNoMoreThanTheyShow) {
     const auto wants = [](ViewMode mode) {
-        RenderOptions o;
-        o.depth = false;
+        RenderOptions o{.depth = false};
         want_maps(mode, o);
         return std::array{o.counters, o.depth, o.median_depth};
     };
@@ -121,8 +117,7 @@ TEST_P(MapsByRays, NormalsOfAPlaneOfFlatGaussians) {
         camera.model = CameraModel::orthographic;
         camera.fx = camera.fy = camera.fx / 6.4;
     }
-    RenderOptions options;
-    options.gradients = false;
+    RenderOptions options{.gradients = false};
     want_maps(ViewMode::normals, options);
     const auto rasterizer = make_cpu_rasterizer();
     const auto state = rasterizer->make_state();
@@ -153,9 +148,7 @@ TEST_P(MapsByRays, NormalsOfAPlaneOfFlatGaussians) {
 /// Two walls, one behind the other: nothing is made up between them, nor where there is none.
 TEST(Maps, NormalsEndWhereTheSurfaceDoes) {
     const Camera camera = look_at({0, 0, -5}, {0, 0, 0}, {0, -1, 0}, 40, 30, 0.8);
-    RenderResult r;
-    r.width = 40;
-    r.height = 30;
+    RenderResult r{.width = 40, .height = 30};
     r.median_depth.resize(40, 30, 1);
     for (int y = 0; y < 30; ++y)
         for (int x = 0; x < 40; ++x) {
@@ -185,9 +178,7 @@ GaussianModel one_gaussian() {
 }
 
 RenderResult gray_picture(const Camera& camera) {
-    RenderResult r;
-    r.width = camera.width;
-    r.height = camera.height;
+    RenderResult r{.width = camera.width, .height = camera.height};
     r.color.resize(camera.width, camera.height, 3);
     r.color.values.fill(0.5f);
     return r;
@@ -199,8 +190,7 @@ TEST(DrawStyles, RingsOutlineTheGaussian) {
     const float unit = static_cast<float>(camera.fx) / 10;  // px
     for (const float scale : {1.0f, 2.0f}) {
         RenderResult r = gray_picture(camera);
-        RenderOptions options;
-        options.scale_modifier = scale;
+        const RenderOptions options{.scale_modifier = scale};
         draw_over_splats(DrawStyle::rings, one_gaussian(), camera, options, 2, r);
         const auto red = [&](float dx, float dy) {
             return r.color.at(0, static_cast<int>(100.5f + dx * unit),

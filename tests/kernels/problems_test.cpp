@@ -18,11 +18,7 @@ namespace {
 constexpr int kWidth = 96, kHeight = 64;
 constexpr float kC0 = 0.28209479f;
 
-RenderOptions drawn_options() {
-    RenderOptions options;
-    options.background = {0.1f, 0.1f, 0.1f};
-    return options;
-}
+RenderOptions drawn_options() { return {.background = {0.1f, 0.1f, 0.1f}}; }
 
 /// A wall of opaque Gaussians at z = 0, 2 x 1.4 world units.
 GaussianModel wall() {
@@ -117,10 +113,7 @@ INSTANTIATE_TEST_SUITE_P(Problems, Backends, ::testing::Values("cpu", "cuda"),
 
 // The slow twin: what a Gaussian alone contributes when it alone is white is its weight.
 TEST_P(Backends, blame_is_the_sum_of_weight_times_error) {
-    test::SceneRecipe recipe;
-    recipe.count = 24;
-    recipe.sh_degree = 1;
-    const GaussianModel model = test::random_model(recipe);
+    const GaussianModel model = test::random_model({.count = 24, .sh_degree = 1});
     View view;
     view.camera = test::random_camera(3, 1, kWidth, kHeight);
     view.photo = {kWidth, kHeight, 3, std::vector<std::uint8_t>(3 * kWidth * kHeight, 90)};

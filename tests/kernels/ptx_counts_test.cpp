@@ -16,6 +16,7 @@
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "tests/support/ptx/cost_table.h"
 #include "tests/support/ptx_launches/launch_executor.h"
+#include "tests/support/required.h"
 #include "trainer/cuda/cuda_training.h"
 
 namespace gs::ptx {
@@ -48,8 +49,7 @@ std::uint64_t issued(const std::map<std::string, Report>& reports, std::string_v
 constexpr std::uint64_t kLanesOfAWarp = 32;
 
 RenderCounters drawn(Rasterizer& rasterizer, const cli::CaseScene& scene, bool counters) {
-    RenderOptions options;
-    options.counters = options.warps = counters;
+    const RenderOptions options{.counters = counters, .warps = counters};
     RenderResult result;
     const auto state = rasterizer.make_state();
     const auto source = rasterizer.source_of(scene.model);
@@ -63,16 +63,15 @@ TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
     }
     // Sides of whole tiles: every lane has a pixel of the picture.
     const cli::CaseScene scene = cli::case_scene(3000, 1, 160, 112, 5);
-    const auto rasterizer = make_cuda_rasterizer(0);
-    ASSERT_TRUE(rasterizer.has_value()) << rasterizer.error().text();
+    const auto rasterizer = required(make_cuda_rasterizer(0));
     RenderCounters told;
     {  // The kernels that count leave the same counts when they are executed, bit for bit.
         LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
-        told = drawn(**rasterizer, scene, true);
+        told = drawn(*rasterizer, scene, true);
         EXPECT_EQ(executor.take_complaints(), "");
     }
     LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
-    drawn(**rasterizer, scene, false);
+    drawn(*rasterizer, scene, false);
     EXPECT_EQ(executor.take_complaints(), "");
     const auto reports = executor.costs();
     fmt::print("{}", cost_table(reports));

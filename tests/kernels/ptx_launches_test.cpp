@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "renderer/device/cuda/kernel.cuh"
 #include "renderer/raster/cuda/project_backward.cuh"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/ptx_launches/adam_noise.h"
@@ -177,10 +176,7 @@ TEST(AdamStep, ParametersAndEachMomentAreKinds) {
     constexpr std::uintptr_t kPlanes = 14, kStride = 48, kWord = sizeof(float);
     std::vector<float> values(kPlanes * kStride), moments(3 * kPlanes * 2 * kBlock);
     std::vector<std::byte> parameters(sizeof(Params));
-    ModelView model;
-    model.values = values.data();
-    model.stride = kStride;
-    model.count = 40;
+    ModelView model{.values = values.data(), .stride = kStride, .count = 40};
     model.lazy.moments = moments.data();
     model.lazy.model_planes = kPlanes;
     std::memcpy(parameters.data() + offsetof(Params, model), &model, sizeof model);

@@ -28,17 +28,14 @@ reference::PictureGradient only_at(const reference::PictureGradient& v, std::siz
 }
 
 void expect_sums_of_pixels(const RasterBackend& backend, bool depth) {
-    SceneRecipe recipe;
-    recipe.count = 25;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 25});
     const Camera camera = random_camera(3, 0, kWidth, kHeight);
     reference::PictureGradient v = case_upstream(kWidth, kHeight);
     if (!depth) {
         v.alpha.clear();
         v.depth.clear();
     }
-    RenderOptions options;
-    options.depth = depth;
+    RenderOptions options{.depth = depth};
     RasterRun run(backend.make());
     (void)run.draw(model, camera, options);
     const DrawnGradients with_signs = run.backward(v);

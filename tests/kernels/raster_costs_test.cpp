@@ -14,20 +14,13 @@ class RasterCosts : public RasterSuite {
   protected:
     const Camera camera_ = random_camera(41, 0, backend().pick(150, 50), backend().pick(110, 40));
     GaussianModel scene() const {
-        SceneRecipe recipe;
-        recipe.count = backend().pick<std::size_t>(3000, 300);
-        return random_model(recipe);
+        return random_model({.count = backend().pick<std::size_t>(3000, 300)});
     }
 };
 INSTANTIATE_TEST_SUITE_P(, RasterCosts, ::testing::ValuesIn(kRasterBackends), name_of_backend);
 
 RenderOptions measuring(bool costs, bool counters = true) {
-    RenderOptions options;
-    options.depth = false;
-    options.counters = counters;
-    options.costs = costs;
-    options.background = {0.2f, 0.1f, 0.3f};
-    return options;
+    return {.background = {0.2f, 0.1f, 0.3f}, .depth = false, .counters = counters, .costs = costs};
 }
 /// Costs are of pictures without depth.
 reference::PictureGradient upstream(const Camera& camera) {

@@ -18,30 +18,22 @@ namespace {
 TEST(CpuRaster, EveryInstructionSet) {
     const std::vector<std::string> sets = cpu_instruction_sets();
     ASSERT_FALSE(sets.empty());
-    SceneRecipe recipe;
-    recipe.count = 700;
     for (const std::string& name : sets) {
         SCOPED_TRACE(name);
         ASSERT_TRUE(choose_cpu_instruction_set(name));
         EXPECT_EQ(cpu_instruction_set(), name);
-        RenderOptions options;
-        options.antialiased = true;
-        options.background = {0.3f, 0.2f, 0.1f};
-        compare_with_oracle(make_cpu_rasterizer, random_model(recipe),
+        const RenderOptions options{.background = {0.3f, 0.2f, 0.1f}, .antialiased = true};
+        compare_with_oracle(make_cpu_rasterizer, random_model({.count = 700}),
                             random_camera(11, 0, 150, 110), options);
     }
     EXPECT_TRUE(choose_cpu_instruction_set(""));
 }
 
 TEST(CpuRaster, SameBitsForAnyNumberOfThreads) {
-    SceneRecipe recipe;
-    recipe.count = 5000;
-    recipe.scale_hi = 0.12f;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 5000, .scale_hi = 0.12f});
     const Camera camera = random_camera(23, 0, 230, 170);
     const auto v = case_upstream(camera.width, camera.height);
-    RenderOptions options;
-    options.counters = true;
+    const RenderOptions options{.counters = true};
     Drawn first;
     DrawnGradients first_gradients;
     for (const int threads : {1, 2, 3}) {
@@ -78,17 +70,12 @@ std::pair<Drawn, DrawnGradients> draw_and_back(const GaussianModel& model, const
 
 // The oracle's comparison above has depth and counters; training has neither.
 TEST(CpuRaster, EveryInstructionSetTrainsAlike) {
-    SceneRecipe recipe;
-    recipe.count = 3000;
-    recipe.scale_hi = 0.12f;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 3000, .scale_hi = 0.12f});
     const Camera camera = random_camera(23, 0, 150, 110);  // rows and columns of cut tiles
     for (const auto& [depth, absolute] :
          {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
-        RenderOptions options;
-        options.depth = depth;
-        options.absolute = absolute;
-        options.counters = options.median_depth = false;
+        const RenderOptions options{
+            .depth = depth, .median_depth = false, .absolute = absolute, .counters = false};
         std::optional<std::pair<Drawn, DrawnGradients>> other;  // of another set
         for (const std::string& set : cpu_instruction_sets()) {
             SCOPED_TRACE(fmt::format("{}, depth {}, absolute {}", set, depth, absolute));
@@ -113,16 +100,14 @@ TEST(CpuRaster, EveryInstructionSetTrainsAlike) {
 }
 
 TEST(CpuRaster, RefusesFramesThatAreTooLarge) {
-    SceneRecipe recipe;
-    recipe.count = 3000;
+    SceneRecipe recipe{.count = 3000};
     recipe.scale_lo = recipe.scale_hi = 3.0f;  // each in every tile
     const GaussianModel model = random_model(recipe);
     ModelSource source(model);
     const auto rasterizer = make_cpu_rasterizer();
     const auto state = rasterizer->make_state();
     RenderResult result;
-    RenderOptions options;
-    options.gradients = options.depth = false;
+    const RenderOptions options{.depth = false, .gradients = false};
     const Camera small = random_camera(5, 0, 64, 48);
     const auto refusal = [&](const Camera& camera) -> std::string {
         try {

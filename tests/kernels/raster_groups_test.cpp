@@ -14,6 +14,7 @@
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 #include "tests/support/render_case.h"
+#include "tests/support/required.h"
 
 namespace gs::test {
 namespace {
@@ -87,11 +88,7 @@ struct Comparison {
 };
 
 GaussianModel scene(std::size_t count, float least, float most) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.scale_lo = least;
-    recipe.scale_hi = most;
-    return random_model(recipe);
+    return random_model({.count = count, .scale_lo = least, .scale_hi = most});
 }
 
 TEST_P(RasterGroups, ManyScenesAndSizesOfGroups) {
@@ -161,8 +158,7 @@ TEST_P(RasterGroups, APanoramaAroundItsSeam) {
 TEST_P(RasterGroups, GradientsOfPartsOfAPanoramasRowAreRefused) {
     const Camera camera = panorama(150, 75);
     RasterRun run(backend().make());
-    RenderOptions options;
-    options.most_pairs = 2;
+    RenderOptions options{.most_pairs = 2};
     const GaussianModel model = scene(250, 0.05f, 0.6f);
     try {
         (void)run.draw(model, camera, options);
@@ -217,8 +213,7 @@ TEST_P(RasterGroups, TakeTheMemoryOfTheirLimit) {
     const auto rasterizer = backend().make();
     const auto source = rasterizer->source_of(model);
     const auto bytes_of = [&](std::uint64_t most) {
-        RenderOptions options;
-        options.most_pairs = most;
+        const RenderOptions options{.most_pairs = most};
         const auto state = rasterizer->make_state();
         RenderResult result;
         rasterizer->forward(*source, camera, options, *state, result);
@@ -237,8 +232,7 @@ TEST_P(RasterGroups, TakeTheMemoryOfTheirLimit) {
 
 /// Lists that a device's memory does not hold are made in groups without being asked for.
 TEST(RasterGroupsOnADevice, LittleMemoryIsEnough) {
-    SceneRecipe recipe;
-    recipe.count = 1300;
+    SceneRecipe recipe{.count = 1300};
     recipe.scale_lo = recipe.scale_hi = 6.0f;  // each in every tile
     recipe.opacity_lo = recipe.opacity_hi = 0.95f;
     recipe.sh_degree = 0;
@@ -249,10 +243,9 @@ TEST(RasterGroupsOnADevice, LittleMemoryIsEnough) {
         const auto rasterizer = emulated_cuda();
         const auto source = rasterizer->source_of(model);
         const auto state = rasterizer->make_state();
-        const auto memory = cuda_memory(0);
-        ASSERT_TRUE(memory);
+        const auto memory = required(cuda_memory(0));
         constexpr std::uint64_t kLittle = 130 << 20;
-        if (little) emulator::set_device_bytes(memory->total_bytes - memory->free_bytes + kLittle);
+        if (little) emulator::set_device_bytes(memory.total_bytes - memory.free_bytes + kLittle);
         rasterizer->forward(*source, camera, {}, *state, pictures[little ? 1 : 0]);
         FrameProbe probe;
         EXPECT_EQ(rasterizer->probe(*state, probe), !little);

@@ -16,11 +16,9 @@ class RasterLens : public RasterSuite {
     int width() const { return backend().pick(96, 56); }
     int height() const { return backend().pick(64, 40); }
     GaussianModel scene(float extent = 1.5f) const {
-        SceneRecipe recipe;
-        recipe.count = backend().pick(std::size_t{400}, std::size_t{150});
-        recipe.sh_degree = 2;
-        recipe.extent = extent;
-        return random_model(recipe);
+        return random_model({.count = backend().pick(std::size_t{400}, std::size_t{150}),
+                             .sh_degree = 2,
+                             .extent = extent});
     }
 };
 INSTANTIATE_TEST_SUITE_P(, RasterLens, ::testing::ValuesIn(kRasterBackends), name_of_backend);
@@ -38,8 +36,7 @@ TEST_P(RasterLens, WideLensesFromWithin) {
         if (c.camera.model < CameraModel::thin_prism_fisheye && c.name != "fisheye of 220 degrees")
             continue;
         SCOPED_TRACE(c.name);
-        RenderOptions options;
-        options.antialiased = c.camera.model == CameraModel::ftheta;
+        const RenderOptions options{.antialiased = c.camera.model == CameraModel::ftheta};
         compare_with_oracle(backend().make, scene(4.0f), c.camera, options, small_picture());
     }
 }
@@ -124,19 +121,17 @@ TEST_P(RasterLens, APanoramaHasNoSeam) {
 
 /// Blocks that bounds leave out drew nothing.
 TEST_P(RasterLens, BoundsOnlySaveWork) {
-    SceneRecipe recipe;
-    recipe.count = backend().pick(std::size_t{3000}, std::size_t{600});
-    recipe.sh_degree = 0;
-    recipe.extent = 12.0f;
-    recipe.scale_hi = 0.05f;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model =
+        random_model({.count = backend().pick(std::size_t{3000}, std::size_t{600}),
+                      .sh_degree = 0,
+                      .extent = 12.0f,
+                      .scale_hi = 0.05f});
     // Neighbours share blocks.
     for (std::size_t i = 0; i < model.count; ++i)
         for (int axis = 0; axis < 3; ++axis)
             model.at(kMeans + axis, i) =
                 model.at(kMeans + axis, i / 16 * 16) + 0.01f * model.at(kMeans + axis, i);
-    RenderOptions options;
-    options.gradients = false;
+    const RenderOptions options{.gradients = false};
     RasterRun run(backend().make());
     std::uint64_t all = 0, kept = 0;
     for (const LensCase& c : lens_cases(random_camera(25, 2, width(), height(), 3.0))) {

@@ -30,15 +30,13 @@ Camera moved(Camera camera, int axis, double by) {
 }
 
 TEST_P(RasterMotion, IsTheOraclesByDifferences) {
-    SceneRecipe recipe;
-    recipe.count = 60;
+    SceneRecipe recipe{.count = 60};
     recipe.sh_rest = 0.5f;  // colours that depend on the direction of view
     const GaussianModel model = random_model(recipe);
     const reference::Parameters scene(model);
     const Camera camera = random_camera(3, 0, 48, 40);
     reference::Options plain;
-    RenderOptions options;
-    options.motion = true;
+    const RenderOptions options{.motion = true};
     RasterRun run(backend().make());
     (void)run.draw(model, camera, options);
     const std::array<double, 6> scene_moves = run.backward(case_upstream(48, 40)).motion;
@@ -64,9 +62,7 @@ Camera through_lens(Camera camera, CameraModel model, std::array<double, 12> dis
 }
 
 TEST(RasterIntrinsics, AreTheOraclesByDifferences) {
-    SceneRecipe recipe;
-    recipe.count = 60;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 60});
     const reference::Parameters scene(model);
     const Camera pinhole = random_camera(3, 0, 48, 40);
     const Camera cameras[] = {
@@ -79,8 +75,7 @@ TEST(RasterIntrinsics, AreTheOraclesByDifferences) {
                      {0.05, -0.02, 0.002, 0.001, 0.01, -0.003, 0.002, -0.001})};
     for (const Camera& camera : cameras) {
         SCOPED_TRACE(text_of(camera.model));
-        RenderOptions options;
-        options.intrinsics = true;
+        const RenderOptions options{.intrinsics = true};
         RasterRun run(make_cpu_rasterizer());
         (void)run.draw(model, camera, options);
         const auto slopes = run.backward(case_upstream(48, 40)).intrinsics;

@@ -28,9 +28,7 @@ TEST_P(RasterRobust, AllParametersPoisoned) {
     RasterRun run(backend().make());
     for (const Poison& poison : poisons()) {
         SCOPED_TRACE(poison.name);
-        SceneRecipe recipe;
-        recipe.count = 50;
-        GaussianModel model = random_model(recipe);
+        GaussianModel model = random_model({.count = 50});
         model.values.fill(poison.value);
         for (const bool with_bounds : {false, true}) {
             const Drawn drawn = run.draw(model, camera, {}, with_bounds);
@@ -42,12 +40,10 @@ TEST_P(RasterRobust, AllParametersPoisoned) {
 
 TEST_P(RasterRobust, DegenerateQuaternions) {
     const Camera camera = random_camera(22, 0, backend().pick(70, 40), backend().pick(50, 30));
-    SceneRecipe recipe;
-    recipe.count = 20;
     RasterRun run(backend().make());
     for (const float length : {0.0f, 1e-30f, 1e-20f, 1e-10f, 1e10f, 1e18f, 1e25f}) {
         SCOPED_TRACE(length);
-        GaussianModel model = random_model(recipe);
+        GaussianModel model = random_model({.count = 20});
         for (int k = 0; k < 4; ++k) model.at(kQuats + k, 3) *= length;
         const Drawn drawn = run.draw(model, camera, {});
         EXPECT_TRUE(all_finite(drawn.color));
@@ -92,9 +88,6 @@ TEST_P(RasterRobust, InvisibleGaussiansChangeNothing) {
     const Camera camera = random_camera(25, 0, backend().pick(120, 80), backend().pick(80, 60));
     const Vec3d eye = camera.position(), ahead = camera.forward();
     const Vec3d right{camera.rotation.m[0][0], camera.rotation.m[0][1], camera.rotation.m[0][2]};
-    SceneRecipe recipe;
-    recipe.count = 100;
-    recipe.seed = 99;
     RasterRun run(backend().make());
     const Drawn before = run.draw(model, camera, {});
     const auto move_to = [](GaussianModel& m, Vec3d where) {
@@ -104,7 +97,7 @@ TEST_P(RasterRobust, InvisibleGaussiansChangeNothing) {
             m.at(kMeans + 2, i) += static_cast<float>(where.z);
         }
     };
-    GaussianModel behind = random_model(recipe), aside = behind, faint = behind;
+    GaussianModel behind = random_model({.count = 100, .seed = 99}), aside = behind, faint = behind;
     move_to(behind, eye - 4.0 * ahead);
     move_to(aside, eye + 10.0 * ahead + 60.0 * right);
     for (std::size_t i = 0; i < faint.count; ++i)
@@ -118,9 +111,7 @@ TEST_P(RasterRobust, InvisibleGaussiansChangeNothing) {
 
 TEST_P(RasterRobust, HiddenGaussiansChangeNothing) {
     // Four wide, nearly opaque layers in front: every pixel has ended before anything further back.
-    SceneRecipe wall_recipe;
-    wall_recipe.count = 4;
-    GaussianModel wall = random_model(wall_recipe);
+    GaussianModel wall = random_model({.count = 4});
     const Camera camera = random_camera(26, 0, backend().pick(90, 60), backend().pick(70, 45));
     const Vec3d eye = camera.position(), ahead = camera.forward();
     for (std::size_t i = 0; i < wall.count; ++i) {

@@ -22,8 +22,7 @@ TEST_P(RasterScenes, PicturesOfEverySize) {
     std::uint64_t index = 0;
     for (const auto& [width, height] : sizes) {
         SCOPED_TRACE(fmt::format("{} x {}", width, height));
-        RenderOptions options;
-        options.background = {0.1f, 0.4f, 0.7f};
+        const RenderOptions options{.background = {0.1f, 0.4f, 0.7f}};
         compare(random_model({}), random_camera(1, index++, width, height), options,
                 small_picture());
     }
@@ -32,15 +31,13 @@ TEST_P(RasterScenes, PicturesOfEverySize) {
 TEST_P(RasterScenes, EveryCountAroundABlockAndAChunk) {
     for (const std::size_t count : {0u, 1u, 2u, 15u, 16u, 17u, 31u, 33u, 255u, 256u, 257u, 513u}) {
         SCOPED_TRACE(count);
-        SceneRecipe recipe;
-        recipe.count = count;
-        compare(random_model(recipe), random_camera(2, count, 50, 40), {}, small_picture());
+        compare(random_model({.count = count}), random_camera(2, count, 50, 40), {},
+                small_picture());
     }
 }
 
 TEST_P(RasterScenes, EmptySceneIsTheBackground) {
-    RenderOptions options;
-    options.background = {0.25f, 0.5f, 1.0f};
+    const RenderOptions options{.background = {0.25f, 0.5f, 1.0f}};
     RasterRun run(backend().make());
     GaussianModel behind = random_model({});
     for (std::size_t i = 0; i < behind.count; ++i) behind.at(kOpacityLogits, i) = -20.0f;
@@ -60,10 +57,7 @@ TEST_P(RasterScenes, EmptySceneIsTheBackground) {
 }
 
 TEST_P(RasterScenes, OneHugeGaussian) {
-    SceneRecipe recipe;
-    recipe.count = 1;
-    recipe.opacity_lo = recipe.opacity_hi = 0.7f;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = 1, .opacity_lo = 0.7f, .opacity_hi = 0.7f});
     const Camera camera = random_camera(3, 0, 130, 90);
     for (const double log_scale : {1.0, 3.0, 6.0, 12.0, 15.0, 17.0}) {  // up to 2e7
         SCOPED_TRACE(log_scale);
@@ -79,13 +73,12 @@ TEST_P(RasterScenes, OneHugeGaussian) {
 }
 
 TEST_P(RasterScenes, ThousandsInOneTile) {
-    SceneRecipe recipe;
-    recipe.count = 4000;
-    recipe.sh_degree = 0;
-    recipe.opacity_lo = 0.004f;
-    recipe.opacity_hi = 0.02f;
-    recipe.scale_lo = 0.5f;
-    recipe.scale_hi = 1.0f;
+    SceneRecipe recipe{.count = 4000,
+                       .sh_degree = 0,
+                       .scale_lo = 0.5f,
+                       .scale_hi = 1.0f,
+                       .opacity_lo = 0.004f,
+                       .opacity_hi = 0.02f};
     compare(random_model(recipe), random_camera(4, 0, 16, 16), {}, small_picture());
     recipe.opacity_lo = 0.5f;
     recipe.opacity_hi = 0.9999f;
@@ -95,13 +88,12 @@ TEST_P(RasterScenes, ThousandsInOneTile) {
 /// Ten times the isects of a work item: faint, so that all of them count, then opaque, so that
 /// pixels end early.
 TEST_P(RasterScenes, TenThousandInOneTile) {
-    SceneRecipe recipe;
-    recipe.count = 10000;
-    recipe.sh_degree = 0;
-    recipe.opacity_lo = 0.004f;
-    recipe.opacity_hi = 0.006f;
-    recipe.scale_lo = 0.5f;
-    recipe.scale_hi = 1.0f;
+    SceneRecipe recipe{.count = 10000,
+                       .sh_degree = 0,
+                       .scale_lo = 0.5f,
+                       .scale_hi = 1.0f,
+                       .opacity_lo = 0.004f,
+                       .opacity_hi = 0.006f};
     SceneLimits limits = small_picture();
     compare(random_model(recipe), random_camera(4, 0, 16, 16), {}, limits);
     recipe.opacity_lo = 0.5f;
@@ -111,16 +103,15 @@ TEST_P(RasterScenes, TenThousandInOneTile) {
 
 /// More rows of tiles than lanes, more columns than lanes, and more tiles than 255.
 TEST_P(RasterScenes, TallAndWidePictures) {
-    SceneRecipe recipe;
-    recipe.count = 12;
-    recipe.sh_degree = 0;
-    recipe.scale_lo = 0.4f;
-    recipe.scale_hi = 0.8f;
-    recipe.opacity_hi = 0.5f;
     const int sizes[][2] = {{20, 700}, {700, 20}, {272, 272}};
     for (const auto& size : sizes) {
         SCOPED_TRACE(fmt::format("{} x {}", size[0], size[1]));
-        compare(random_model(recipe), random_camera(12, 0, size[0], size[1]), {}, small_picture());
+        compare(random_model({.count = 12,
+                              .sh_degree = 0,
+                              .scale_lo = 0.4f,
+                              .scale_hi = 0.8f,
+                              .opacity_hi = 0.5f}),
+                random_camera(12, 0, size[0], size[1]), {}, small_picture());
     }
 }
 
@@ -128,11 +119,8 @@ TEST_P(RasterScenes, CompatibilityProfiles) {
     for (const Compatibility profile :
          {Compatibility::tight, Compatibility::gsplat, Compatibility::inria}) {
         SCOPED_TRACE(name_of(profile));
-        RenderOptions options;
-        options.compatibility = profile;
-        SceneRecipe recipe;
-        recipe.count = backend().pick(800u, 500u);
-        recipe.seed = 7;
+        const RenderOptions options{.compatibility = profile};
+        const SceneRecipe recipe{.count = backend().pick(800u, 500u), .seed = 7};
         const auto pick = [&](int here, int emulated) { return backend().pick(here, emulated); };
         compare(random_model(recipe), random_camera(5, 0, pick(160, 96), pick(120, 70)), options);
         // From within.
@@ -148,8 +136,7 @@ TEST_P(RasterScenes, ShDegrees) {
             SceneRecipe recipe;
             recipe.count = backend().pick(recipe.count, std::size_t{100});
             recipe.sh_degree = stored;
-            RenderOptions options;
-            options.sh_degree = shown;
+            const RenderOptions options{.sh_degree = shown};
             compare(random_model(recipe),
                     random_camera(6, 0, backend().pick(60, 40), backend().pick(50, 30)), options,
                     small_picture());
@@ -157,12 +144,10 @@ TEST_P(RasterScenes, ShDegrees) {
 }
 
 TEST_P(RasterScenes, ScaleModifier) {
-    SceneLimits forward_only;
-    forward_only.gradients = false;
+    SceneLimits forward_only{.gradients = false};
     for (const float modifier : {0.1f, 0.5f, 2.0f}) {
         SCOPED_TRACE(modifier);
-        RenderOptions options;
-        options.scale_modifier = modifier;
+        const RenderOptions options{.scale_modifier = modifier};
         compare(random_model({}),
                 random_camera(7, 0, backend().pick(120, 80), backend().pick(90, 60)), options,
                 forward_only);
@@ -179,10 +164,8 @@ Camera parallel(Camera pinhole) {
 }
 
 TEST_P(RasterScenes, ParallelRays) {
-    SceneLimits forward_only;
-    forward_only.gradients = false;
-    RenderOptions options;
-    options.gradients = false;
+    SceneLimits forward_only{.gradients = false};
+    RenderOptions options{.gradients = false};
     const int width = backend().pick(120, 80), height = backend().pick(90, 60);
     for (std::uint64_t i = 0; i < 4; ++i) {
         SCOPED_TRACE(i);
@@ -202,16 +185,12 @@ TEST_P(RasterScenes, ParallelRays) {
 }
 
 TEST_P(RasterScenes, BoundsOnlySaveWorkWithParallelRays) {
-    SceneRecipe recipe;
-    recipe.count = 3000;
-    recipe.extent = 20;
-    GaussianModel model = random_model(recipe);
+    GaussianModel model = random_model({.count = 3000, .extent = 20});
     for (std::size_t i = 0; i < model.count; ++i)  // neighbours in memory lie near one another
         for (int axis = 0; axis < 3; ++axis)
             model.at(kMeans + axis, i) =
                 model.at(kMeans + axis, i - i % kBlock) + 0.02f * model.at(kMeans + axis, i);
-    RenderOptions options;
-    options.gradients = false;
+    const RenderOptions options{.gradients = false};
     for (std::uint64_t i = 0; i < 4; ++i) {
         Camera camera = parallel(random_camera(12, i, 80, 60, 40.0));
         camera.fx *= 3;  // a third of the scene
@@ -225,11 +204,9 @@ TEST_P(RasterScenes, BoundsOnlySaveWorkWithParallelRays) {
 }
 
 TEST_P(RasterScenes, ClipBox) {
-    SceneLimits forward_only;
-    forward_only.gradients = false;
-    RenderOptions options;
-    options.gradients = false;
-    options.clip = ClipBox{{-0.7f, -1.0f, -0.2f}, {0.6f, 0.4f, 1.1f}};
+    SceneLimits forward_only{.gradients = false};
+    RenderOptions options{.clip = ClipBox{{-0.7f, -1.0f, -0.2f}, {0.6f, 0.4f, 1.1f}},
+                          .gradients = false};
     const Camera camera = random_camera(13, 0, backend().pick(120, 80), backend().pick(90, 60));
     const GaussianModel model = random_model({});
     compare(model, camera, options, forward_only);
@@ -243,12 +220,8 @@ TEST_P(RasterScenes, ClipBox) {
 }
 
 TEST_P(RasterScenes, AntialiasedSmallGaussiansAndBlur) {
-    SceneRecipe recipe;
-    recipe.count = 1500;
-    recipe.scale_lo = 0.001f;
-    recipe.scale_hi = 0.05f;
-    RenderOptions options;
-    options.antialiased = true;
+    const SceneRecipe recipe{.count = 1500, .scale_lo = 0.001f, .scale_hi = 0.05f};
+    RenderOptions options{.antialiased = true};
     const int width = backend().pick(140, 100), height = backend().pick(100, 70);
     compare(random_model(recipe), random_camera(8, 0, width, height), options);
     options.blur = 0.1f;
@@ -256,10 +229,7 @@ TEST_P(RasterScenes, AntialiasedSmallGaussiansAndBlur) {
 }
 
 TEST_P(RasterScenes, NeedlesAndPancakes) {
-    SceneRecipe recipe;
-    recipe.count = 300;
-    recipe.scale_lo = 0.005f;
-    recipe.scale_hi = 0.5f;
+    SceneRecipe recipe{.count = 300, .scale_lo = 0.005f, .scale_hi = 0.5f};
     const Camera camera = random_camera(9, 0, backend().pick(160, 100), backend().pick(120, 75));
     compare(random_model(recipe), camera, {});
     // Beyond 1000 to 1 single precision shows, but stays small: the determinant is free of
@@ -276,10 +246,7 @@ TEST_P(RasterScenes, NeedlesAndPancakes) {
 }
 
 TEST_P(RasterScenes, BoundsOnlySaveWork) {
-    SceneRecipe recipe;
-    recipe.count = 3000;
-    recipe.extent = 20;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 3000, .extent = 20});
     for (std::uint64_t i = 0; i < 6; ++i) {
         const Camera camera = random_camera(10, i, backend().pick(120, 60), backend().pick(90, 45),
                                             i < 3 ? 5.0 : 15.0);

@@ -15,11 +15,7 @@ class RasterTint : public RasterSuite {
 };
 INSTANTIATE_TEST_SUITE_P(, RasterTint, ::testing::ValuesIn(kRasterBackends), name_of_backend);
 
-GaussianModel scene() {
-    SceneRecipe recipe;
-    recipe.count = 290;
-    return random_model(recipe);
-}
+GaussianModel scene() { return random_model({.count = 290}); }
 
 std::uint8_t byte_of(std::size_t row, int channel) {
     return static_cast<std::uint8_t>((row * 37 + static_cast<std::size_t>(channel) * 91) % 256);
@@ -28,9 +24,7 @@ std::uint32_t word_of(std::size_t row, std::uint32_t share) {
     return GaussianTint::word(byte_of(row, 0), byte_of(row, 1), byte_of(row, 2), share);
 }
 RenderOptions through(std::shared_ptr<const GaussianTint> tint) {
-    RenderOptions options;
-    options.background = {0.2f, 0.1f, 0.3f};
-    options.gradients = false;
+    RenderOptions options{.background = {0.2f, 0.1f, 0.3f}, .gradients = false};
     options.tint = std::move(tint);
     return options;
 }

@@ -13,10 +13,9 @@ class RasterUnscented : public RasterSuite {
     int width() const { return backend().pick(96, 56); }
     int height() const { return backend().pick(64, 40); }
     GaussianModel scene(float extent = 1.5f, float scale = 1) const {
-        SceneRecipe recipe;
-        recipe.count = backend().pick(std::size_t{300}, std::size_t{120});
-        recipe.sh_degree = 1;
-        recipe.extent = extent;
+        SceneRecipe recipe{.count = backend().pick(std::size_t{300}, std::size_t{120}),
+                           .sh_degree = 1,
+                           .extent = extent};
         recipe.scale_lo *= scale;
         recipe.scale_hi *= scale;
         return random_model(recipe);
@@ -24,11 +23,7 @@ class RasterUnscented : public RasterSuite {
 };
 INSTANTIATE_TEST_SUITE_P(, RasterUnscented, ::testing::ValuesIn(kRasterBackends), name_of_backend);
 
-RenderOptions by_points() {
-    RenderOptions options;
-    options.projection = ProjectionMethod::ut;
-    return options;
-}
+RenderOptions by_points() { return {.projection = ProjectionMethod::ut}; }
 
 TEST_P(RasterUnscented, EveryLensIsTheOracles) {
     const Camera pinhole = random_camera(51, 0, width(), height());

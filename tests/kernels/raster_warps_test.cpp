@@ -1,29 +1,23 @@
 // What the CUDA backend's warps do, counted by the CPU backend: closed forms of scenes that can be
 // worked out by hand, and laws that hold of any.
+#include <gtest/gtest.h>
 
 #include "renderer/raster/warp_sums.h"
-#include "tests/kernels/raster_backend.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
 
 namespace gs::test {
 namespace {
 
-RenderOptions counting() {
-    RenderOptions options;
-    options.depth = false;
-    options.counters = options.warps = true;
-    return options;
-}
+RenderOptions counting() { return {.depth = false, .counters = true, .warps = true}; }
 
 Camera straight_camera(int width, int height) {
-    Camera camera;
-    camera.width = width;
-    camera.height = height;
-    camera.fx = camera.fy = 100;
-    camera.cx = width / 2.0;
-    camera.cy = height / 2.0;
-    return camera;
+    return {.width = width,
+            .height = height,
+            .fx = 100,
+            .fy = 100,
+            .cx = width / 2.0,
+            .cy = height / 2.0};
 }
 
 /// `count` faint Gaussians one behind the other, so wide that they cover any small picture.
@@ -75,9 +69,7 @@ TEST(RasterWarps, WhatHasEndedIsNotTested) {
 
 TEST(RasterWarps, OfAnySceneKeepTheLaws) {
     const Camera camera = random_camera(41, 0, 150, 110);
-    SceneRecipe recipe;
-    recipe.count = 3000;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 3000});
     RasterRun run(make_cpu_rasterizer());
     const RenderCounters c = run.draw(model, camera, counting()).result.counters;
     EXPECT_LE(c.warps.open, c.warps.near);

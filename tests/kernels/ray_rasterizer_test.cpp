@@ -19,12 +19,7 @@ namespace {
 
 constexpr double kPixels = 5e-5, kDepths = 1e-4;  // absolute; of the value
 
-RenderOptions with_depths() {
-    RenderOptions options;
-    options.gradients = false;
-    options.median_depth = true;
-    return options;
-}
+RenderOptions with_depths() { return {.median_depth = true, .gradients = false}; }
 
 /// The oracle's picture along rays in the layout of Drawn.
 struct Oracle {
@@ -38,9 +33,8 @@ Oracle oracle_of(const GaussianModel& model, const Camera& camera, const RenderO
     for (std::size_t i = 0; i < model.count; ++i)
         colors.push_back(reference::color_of(scene, i, camera.position(), how));
     const auto rays = reference::rays_of(camera);
-    Oracle out;
-    out.picture = reference::render_rays(scene, colors, reference::order_along(scene, camera, how),
-                                         rays, how);
+    Oracle out{.picture = reference::render_rays(
+                   scene, colors, reference::order_along(scene, camera, how), rays, how)};
     for (std::size_t i = 0; i < rays.size(); ++i) {
         const Vec3d c = out.picture.signal[i];
         out.color.insert(out.color.end(), {c.x, c.y, c.z});
@@ -85,12 +79,7 @@ void compare(const GaussianModel& model, const Camera& camera, const RenderOptio
     EXPECT_GT(drawn.result.counters.visible, 30u);
 }
 
-GaussianModel scene(float extent = 1.5f) {
-    SceneRecipe recipe;
-    recipe.count = 400;
-    recipe.extent = extent;
-    return random_model(recipe);
-}
+GaussianModel scene(float extent = 1.5f) { return random_model({.count = 400, .extent = extent}); }
 
 TEST(RayRasterizer, EveryLensAndShutterIsTheOracles) {
     const Camera pinhole = random_camera(21, 0, 96, 64);
@@ -167,11 +156,8 @@ TEST(RayRasterizer, ClipsHidesAndTints) {
 }
 
 TEST(RayRasterizer, SmallGaussiansFarAwayAreAsSplatted) {
-    SceneRecipe recipe;
-    recipe.count = 2000;
-    recipe.scale_lo = 0.008f;
-    recipe.scale_hi = 0.02f;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model =
+        random_model({.count = 2000, .scale_lo = 0.008f, .scale_hi = 0.02f});
     const Camera camera = random_camera(25, 0, 160, 120, 6);
     RenderOptions options = with_depths();
     options.blur = 0;

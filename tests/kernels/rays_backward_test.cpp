@@ -247,9 +247,7 @@ TEST(RaysBackward, LightTakenFarFromWhereItShould) {
         if (both.picture.fragile[r] == 0 && both.picture.alpha[r] > 0) sure.push_back(both.rays[r]);
     ASSERT_GT(sure.size(), 20u);
     both = around_a_sensor(both.model, sure, {});
-    RayImageGradient v;
-    v.pull = 0.7f;
-    v.far = 1.5f;
+    RayImageGradient v{.pull = 0.7f, .far = 1.5f};
     for (std::size_t r = 0; r < sure.size(); ++r)
         v.measured.push_back(static_cast<float>(both.picture.hit[r] / both.picture.alpha[r]) +
                              (r % 2 == 0 ? 0.3f : -0.4f));

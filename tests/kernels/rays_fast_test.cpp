@@ -220,13 +220,11 @@ TEST(RaysFast, ThreadsDoNotMatterAndNothingIsNothing) {
 }
 
 TEST(RaysFast, ASweepIsDrawnAgainFromItsTiles) {
-    LidarSweep sweep;
-    sweep.time = 10;
+    LidarSweep sweep{.time = 10};
     for (const CameraRay& ray : beams_around(8, 40, {}, 0.3)) {
-        LidarBeam beam;
-        beam.direction = {static_cast<float>(ray.direction.x), static_cast<float>(ray.direction.y),
-                          static_cast<float>(ray.direction.z)};
-        sweep.beams.push_back(beam);
+        sweep.beams.push_back(
+            {.direction = {static_cast<float>(ray.direction.x), static_cast<float>(ray.direction.y),
+                           static_cast<float>(ray.direction.z)}});
     }
     const Trajectory still({{10, Pose{}}});
     const RasterRules rules = rules_of(Compatibility::tight);
@@ -239,14 +237,10 @@ TEST(RaysFast, ASweepIsDrawnAgainFromItsTiles) {
 }
 
 TEST(RaysFast, SweepsAreScoredByTheColumnsHeldOut) {
-    LidarSweep sweep;
-    sweep.rows = 1;
-    sweep.columns = 16;
+    LidarSweep sweep{.rows = 1, .columns = 16};
     RayImage drawn;
     for (std::uint16_t c = 0; c < 16; ++c) {
-        LidarBeam beam;
-        beam.direction = {1, 0, 0};
-        beam.column = c;
+        LidarBeam beam{.direction = {1, 0, 0}, .column = c};
         beam.range = c == 15 ? 0.0f : 10.0f;  // 3, 7, 11 are held out and have a return
         sweep.beams.push_back(beam);
         drawn.median.push_back(c == 3 ? 10.02f : c == 7 ? 10.5f : c == 11 ? 0.0f : 20.0f);

@@ -190,12 +190,8 @@ INSTANTIATE_TEST_SUITE_P(Reference, BrushFiles,
 
 // Central differences, on top of the files: every raw parameter of a small antialiased scene.
 TEST(Reference, GradientsAgreeWithDifferences) {
-    SceneRecipe recipe;
-    recipe.count = 6;
-    recipe.opacity_hi = 0.8f;
-    recipe.scale_lo = 0.3f;
-    recipe.scale_hi = 0.6f;
-    reference::Parameters scene(random_model(recipe));
+    reference::Parameters scene(
+        random_model({.count = 6, .scale_lo = 0.3f, .scale_hi = 0.6f, .opacity_hi = 0.8f}));
     const Camera camera = random_camera(3, 0, 40, 30);
     reference::Options options;
     options.background = {0.2, 0.5, 0.8};
@@ -260,11 +256,10 @@ TEST(Reference, TrainsAsTheFileSays) {
     double worst = 0;
     for (std::size_t step = 0; step < f["loss"].size(); ++step) {
         const std::size_t view = step % f["viewmats"].dim(0);
-        Camera camera;
-        camera.width = static_cast<int>(f["width"].scalar());
-        camera.height = static_cast<int>(f["height"].scalar());
-        camera.fx = f["K"][0];
-        camera.cx = f["K"][2];
+        Camera camera{.width = static_cast<int>(f["width"].scalar()),
+                      .height = static_cast<int>(f["height"].scalar()),
+                      .fx = f["K"][0],
+                      .cx = f["K"][2]};
         camera.fy = f["K"][4];
         camera.cy = f["K"][5];
         const Array pose = f["viewmats"].slice(view);

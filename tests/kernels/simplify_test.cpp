@@ -12,6 +12,7 @@
 #include "renderer/raster/fit_colors.h"
 #include "renderer/scene/covariance.h"
 #include "tests/support/random_scene.h"
+#include "tests/support/required.h"
 
 namespace gs::test {
 namespace {
@@ -23,8 +24,7 @@ std::vector<Camera> some_cameras() {
 }
 ImageF drawn(Rasterizer& rasterizer, const GaussianModel& model, const Camera& camera,
              double* alpha = nullptr) {
-    RenderOptions options;
-    options.depth = false;
+    const RenderOptions options{.depth = false};
     const auto source = rasterizer.source_of(model);
     const auto state = rasterizer.make_state();
     RenderResult out;
@@ -49,13 +49,12 @@ TEST(Simplify, WeightsAreWhatPicturesAreMadeOf) {
     model.at(kOpacityLogits, 7) = -20;  // nobody sees it
     const auto rasterizer = make_cpu_rasterizer();
     const auto cameras = some_cameras();
-    const auto weights = blend_weights(*rasterizer, model, cameras, plain_options(model));
-    ASSERT_TRUE(weights);
+    const auto weights = required(blend_weights(*rasterizer, model, cameras, plain_options(model)));
     double alpha = 0;
     for (const Camera& camera : cameras) drawn(*rasterizer, model, camera, &alpha);
-    EXPECT_NEAR(std::accumulate(weights->begin(), weights->end(), 0.0), alpha, 1e-4 * alpha);
-    EXPECT_EQ((*weights)[7], 0);
-    for (const double w : *weights) EXPECT_GE(w, 0);
+    EXPECT_NEAR(std::accumulate(weights.begin(), weights.end(), 0.0), alpha, 1e-4 * alpha);
+    EXPECT_EQ(weights[7], 0);
+    for (const double w : weights) EXPECT_GE(w, 0);
     EXPECT_FALSE(blend_weights(*rasterizer, model, cameras, plain_options(model),
                                [](auto, auto, auto) { return false; }));
 }
@@ -100,22 +99,19 @@ TEST(Simplify, MergingBeatsLeavingOutAndColoursBringItNearer) {
         random_model({.count = 600, .sh_degree = 1, .seed = 3, .scale_lo = 0.1f});
     const auto rasterizer = make_cpu_rasterizer();
     const auto cameras = some_cameras();
-    const auto weights = blend_weights(*rasterizer, model, cameras, plain_options(model));
-    ASSERT_TRUE(weights);
-    const auto merged = merged_to(model, *weights, 300);
-    ASSERT_TRUE(merged);
-    ASSERT_EQ(merged->count, 300u);
-    const auto again = merged_to(model, *weights, 300);
-    for (int p = 0; p < merged->planes(); ++p)
-        for (std::size_t i = 0; i < merged->count; ++i)
-            ASSERT_EQ(merged->at(p, i), again->at(p, i));
-    const double before = squares(*rasterizer, model, *merged, cameras);
-    GaussianModel fitted = *merged;
+    const auto weights = required(blend_weights(*rasterizer, model, cameras, plain_options(model)));
+    const auto merged = required(merged_to(model, weights, 300));
+    ASSERT_EQ(merged.count, 300u);
+    const auto again = merged_to(model, weights, 300);
+    for (int p = 0; p < merged.planes(); ++p)
+        for (std::size_t i = 0; i < merged.count; ++i) ASSERT_EQ(merged.at(p, i), again->at(p, i));
+    const double before = squares(*rasterizer, model, merged, cameras);
+    GaussianModel fitted = merged;
     ASSERT_TRUE(fit_colors(*rasterizer, model, fitted, cameras, 6));
     EXPECT_LT(squares(*rasterizer, model, fitted, cameras), 0.8 * before);
     for (int p = 0; p < kSh0; ++p)
         for (std::size_t i = 0; i < fitted.count; ++i)
-            ASSERT_EQ(fitted.at(p, i), merged->at(p, i)) << "shapes stay";
+            ASSERT_EQ(fitted.at(p, i), merged.at(p, i)) << "shapes stay";
     // A scene fitted to itself stays as it is.
     GaussianModel same = model;
     ASSERT_TRUE(fit_colors(*rasterizer, model, same, cameras, 2));
@@ -124,19 +120,17 @@ TEST(Simplify, MergingBeatsLeavingOutAndColoursBringItNearer) {
 
 TEST(Simplify, LevelsAreThirdsAndTheSameForEveryNumberOfThreads) {
     const GaussianModel model = random_model({.count = 70'000, .sh_degree = 0, .extent = 20});
-    const auto levels = levels_of(model);
-    ASSERT_TRUE(levels);
-    ASSERT_EQ(levels->size(), 3u);
-    EXPECT_EQ((*levels)[0].count, 70'000u);
-    EXPECT_EQ((*levels)[1].count, 23'333u);
-    EXPECT_EQ((*levels)[2].count, 7'777u);
+    const auto levels = required(levels_of(model));
+    ASSERT_EQ(levels.size(), 3u);
+    EXPECT_EQ(levels[0].count, 70'000u);
+    EXPECT_EQ(levels[1].count, 23'333u);
+    EXPECT_EQ(levels[2].count, 7'777u);
     const int before = set_thread_count(1);
     const auto again = levels_of(model);
     set_thread_count(before);
     ASSERT_TRUE(again);
     for (int p = 0; p < model.planes(); ++p)
-        for (std::size_t i = 0; i < 7'777; ++i)
-            ASSERT_EQ((*levels)[2].at(p, i), (*again)[2].at(p, i));
+        for (std::size_t i = 0; i < 7'777; ++i) ASSERT_EQ(levels[2].at(p, i), (*again)[2].at(p, i));
     EXPECT_EQ(levels_of(GaussianModel(0, 0))->size(), 1u);
 }
 
@@ -158,12 +152,11 @@ TEST(Simplify, InfiniteLogitsAndFlatOnesAreKept) {
     for (std::size_t i = 0; i < 60; i += 6) model.at(kLogScales + 1, i) = -kInfinity;
     const std::vector<double> weights(60, 1.0);
     EXPECT_EQ(merged_to(model, weights, 60)->count, 60u);
-    const auto fewer = merged_to(model, weights, 20);
-    ASSERT_TRUE(fewer);
-    EXPECT_EQ(fewer->count, 20u);
+    const auto fewer = required(merged_to(model, weights, 20));
+    EXPECT_EQ(fewer.count, 20u);
     for (std::size_t i = 0; i < 20; ++i)
-        for (int p = 0; p < fewer->planes(); ++p)
-            EXPECT_FALSE(std::isnan(fewer->at(p, i))) << "plane " << p << " of " << i;
+        for (int p = 0; p < fewer.planes(); ++p)
+            EXPECT_FALSE(std::isnan(fewer.at(p, i))) << "plane " << p << " of " << i;
 }
 
 TEST(Simplify, PoisonAndWhatNobodySeesGoFirst) {
@@ -172,10 +165,9 @@ TEST(Simplify, PoisonAndWhatNobodySeesGoFirst) {
     model.at(kQuats, 3) = std::numeric_limits<float>::quiet_NaN();
     model.at(kMeans, 4) = std::numeric_limits<float>::infinity();
     weights[5] = 0;
-    const auto kept = merged_to(model, weights, 47);
-    ASSERT_TRUE(kept);
-    EXPECT_EQ(kept->count, 47u);
-    EXPECT_EQ(kept->at(kMeans, 3), model.at(kMeans, 6)) << "nothing else was touched";
+    const auto kept = required(merged_to(model, weights, 47));
+    EXPECT_EQ(kept.count, 47u);
+    EXPECT_EQ(kept.at(kMeans, 3), model.at(kMeans, 6)) << "nothing else was touched";
     EXPECT_EQ(merged_to(model, weights, 1)->count, 1u);
     EXPECT_EQ(merged_to(model, weights, 100)->count, 47u);
     EXPECT_FALSE(merged_to(model, weights, 10, [](auto, auto, auto) { return false; }));

@@ -15,9 +15,7 @@ inline const char* const kStoredLenses[] = {"pinhole",  "opencv",         "kb4",
 
 inline Camera stored_lens(const Arrays& data, const std::string& name) {
     const auto at = [&](const char* key) -> const Array& { return data[name + "_" + key]; };
-    Camera c;
-    c.width = static_cast<int>(at("size")[0]);
-    c.height = static_cast<int>(at("size")[1]);
+    Camera c{.width = static_cast<int>(at("size")[0]), .height = static_cast<int>(at("size")[1])};
     auto& k = c.distortion;
     if (data.has(name + "_f")) {
         c.fx = at("f")[0];

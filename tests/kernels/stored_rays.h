@@ -52,13 +52,12 @@ inline constexpr Mode kModes[] = {{"pinhole", "global", Shutter::global},
 
 inline Camera stored_camera(const Arrays& data, const Mode& mode) {
     const std::string lens = mode.lens;
-    Camera c;
-    c.width = 48;
-    c.height = 32;
-    c.fx = data[lens + "_in_f"][0];
-    c.fy = data[lens + "_in_f"][1];
-    c.cx = data[lens + "_in_c"][0];
-    c.cy = data[lens + "_in_c"][1];
+    Camera c{.width = 48,
+             .height = 32,
+             .fx = data[lens + "_in_f"][0],
+             .fy = data[lens + "_in_f"][1],
+             .cx = data[lens + "_in_c"][0],
+             .cy = data[lens + "_in_c"][1]};
     if (lens == "kb4") {
         c.model = CameraModel::opencv_fisheye;
         for (std::size_t k = 0; k < 4; ++k) c.distortion[k] = data["kb4_in_radial"][k];

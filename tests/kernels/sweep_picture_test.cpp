@@ -14,9 +14,7 @@ bool same_rgb(const std::uint8_t* a, Rgb8 b) { return a[0] == b.r && a[1] == b.g
 
 /// Two rows of 32 columns; one place has two returns, one has none, one has no beam.
 LidarSweep small_sweep() {
-    LidarSweep out;
-    out.rows = 2;
-    out.columns = 32;
+    LidarSweep out{.rows = 2, .columns = 32};
     const auto add = [&](std::uint16_t row, std::uint16_t column, float range) {
         LidarBeam beam;
         beam.row = row, beam.column = column, beam.range = range;
@@ -118,8 +116,7 @@ TEST(SweepPicture, SweepsOfNothingAreBlack) {
     for (const SweepChannel channel :
          {SweepChannel::range, SweepChannel::intensity, SweepChannel::height, SweepChannel::time}) {
         const Image8 picture = sweep_picture(sweep, nullptr, sweep_colors(channel, sweep));
-        EXPECT_TRUE(std::all_of(picture.bytes.begin(), picture.bytes.end(),
-                                [](std::uint8_t v) { return v == 0; }));
+        EXPECT_TRUE(std::ranges::all_of(picture.bytes, [](std::uint8_t v) { return v == 0; }));
     }
     sweep = {};
     EXPECT_EQ(sweep_planes(sweep, nullptr).pixels(), 0u);

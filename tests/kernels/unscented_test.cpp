@@ -186,14 +186,12 @@ std::vector<Camera> cameras_to_try() {
     return out;
 }
 reference::Parameters scene_around(std::size_t count, std::uint64_t seed, float scale) {
-    SceneRecipe recipe;
-    recipe.count = count;
-    recipe.sh_degree = 0;
-    recipe.seed = seed;
-    recipe.extent = 3;
-    recipe.scale_lo = 0.3f * scale;
-    recipe.scale_hi = scale;
-    return reference::Parameters(random_model(recipe));
+    return reference::Parameters(random_model({.count = count,
+                                               .sh_degree = 0,
+                                               .seed = seed,
+                                               .extent = 3,
+                                               .scale_lo = 0.3f * scale,
+                                               .scale_hi = scale}));
 }
 Gaussian gaussian(const reference::Parameters& p, std::size_t i) {
     const auto at = [&](int plane) { return p.at(plane, i); };

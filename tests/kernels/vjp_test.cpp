@@ -6,7 +6,6 @@
 #include <functional>
 
 #include "renderer/math/project.h"
-#include "renderer/math/scalar.h"
 #include "renderer/math/sh.h"
 #include "tests/support/compare.h"
 #include "tests/support/dual.h"
