@@ -82,8 +82,7 @@ TraceStore trainer(double slow, int iterations, long first_number, unsigned seed
         maker.counter("machine: load average", t, 4.2);
         maker.counter("machine: CPUs", t, 2);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return store;
 }
 
@@ -151,8 +150,7 @@ TEST(Compare, TwoRangesOfOneTrace) {
     TraceMaker maker;
     for (int i = 0; i < 40; ++i)
         maker.range(1, "iteration", 2000 * i, 2000 * i + (i < 20 ? 1000 : 1500) + i % 5, 0, i);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const std::int64_t middle = TraceMaker::ns(2000 * 20 - 10);
     const Comparison c = compare({.store = &store, .end_ns = middle},
                                  {.store = &store, .begin_ns = middle}, {.warm_up = 0});

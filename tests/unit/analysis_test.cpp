@@ -64,8 +64,7 @@ TEST(Totals, SpansWhoseParentWasLostOrIsStillOpenCountToo) {
     maker.call(1, "cuLaunchKernel", 51, 53, 1);
     maker.batch.api_calls.back().driver = true;  // with no call of the runtime around it
     maker.copy(60, 70, 4096, MemoryType::pinned, MemoryType::device, 1);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     std::map<std::string_view, NameFigures> by_name;
     std::int64_t before = std::numeric_limits<std::int64_t>::max();
     for (const NameFigures& f : totals_by_name(store)) {
@@ -90,8 +89,7 @@ Iterations named(const std::vector<std::string>& names, bool payload = false) {
         maker.range(1, names[i], 1000.0 * static_cast<double>(i),
                     1000.0 * static_cast<double>(i) + 900, 0,
                     payload ? static_cast<long>(100 + i) : -1);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return find_iterations(store, 0);
 }
 
@@ -103,8 +101,7 @@ TEST(Totals, SpansOfOneMomentAllCount) {
         const std::int64_t at = i / kAtOneTime;
         maker.range(1, "short", static_cast<double>(at), static_cast<double>(at));
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const auto totals = totals_by_name(store);
     ASSERT_EQ(totals.size(), 1u);
     EXPECT_EQ(totals[0].count, static_cast<std::uint64_t>(kCount));
@@ -141,8 +138,7 @@ TEST(Iterations, OfSeveralNamesTheLoopsOwn) {
         maker.range(2, "iteration", t, t + 30, 0, i);  // another thread's, short
     }
     maker.range(1, "iteration", 0, 6000, 0);  // around the whole loop, under the same name
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Iterations found = find_iterations(store, 0);
     ASSERT_EQ(found.items.size(), 6u);
     EXPECT_EQ(found.items[3].number, 3u);
@@ -160,8 +156,7 @@ TEST(Iterations, FramesOfTheStoreAreTheSame) {
         maker.range(1, "save", t + 905, t + 995, 1);
     }
     maker.range(1, "iteration", 0, 6000, 0);  // around the whole loop, under a better name
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Iterations found = find_iterations(store, 0);
     const auto frames = store.frames().history(StatScope::iteration);
     ASSERT_EQ(found.items.size(), 6u);
@@ -181,8 +176,7 @@ TEST(Iterations, FramesOfThreadsThatDoTheSameAllCount) {
     TraceMaker maker;
     for (int i = 0; i < 6; ++i)  // a thread for each two
         maker.range(static_cast<std::uint32_t>(1 + i / 2), "iteration", 1000 * i, 1000 * i + 900);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     EXPECT_EQ(store.frames().history(StatScope::iteration).size(), 6u);
 }
 
@@ -190,8 +184,7 @@ TEST(Iterations, RangesOnAGpuStreamAreNone) {
     TraceMaker maker;
     for (int i = 0; i < 6; ++i) maker.range(1, "iteration", 1000 * i, 1000 * i + 900);
     maker.batch.tracks[0].kind = TrackKind::gpu_stream;
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     EXPECT_TRUE(store.frames().history(StatScope::iteration).empty());
     EXPECT_TRUE(store.frames().iteration_rows(0).empty());
 }
@@ -215,15 +208,13 @@ TEST(Iterations, OfEachProcessItsOwn) {
 TEST(Iterations, StartEndRangesThatOverlap) {
     TraceMaker maker;
     for (int i = 0; i < 5; ++i) {
-        AsyncSpanEvent e;
-        e.begin_ns = TraceMaker::ns(1000 * i);
-        e.end_ns = TraceMaker::ns(1000 * i + (i == 2 ? 1500 : 900));
-        e.track = maker.thread(1);
-        e.name = maker.name("iteration");
-        maker.batch.async_spans.push_back(e);
+        maker.batch.async_spans.push_back(
+            {.begin_ns = TraceMaker::ns(1000 * i),
+             .end_ns = TraceMaker::ns(1000 * i + (i == 2 ? 1500 : 900)),
+             .track = maker.thread(1),
+             .name = maker.name("iteration")});
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Iterations found = find_iterations(store, 0);
     ASSERT_EQ(found.items.size(), 4u);  // the fourth begins inside the third
     for (std::size_t i = 1; i < found.items.size(); ++i)
@@ -241,8 +232,7 @@ TEST(Iterations, InferredFromWhatRecursOnAThread) {
         t += 1000;
     }
     maker.range(1, "main", 0, t, 0);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Iterations found = find_iterations(store, 0);
     ASSERT_EQ(found.items.size(), 12u);  // all that a turn consists of came after the last begin
     EXPECT_NEAR(found.items.back().milliseconds(), 0.9, 1e-9);
@@ -257,8 +247,7 @@ TEST(Iterations, InferredFromKernels) {
     TraceMaker maker = make_loop(loop);
     maker.batch.spans.clear();
     maker.kernel("evaluate", 50'000, 50'100);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Iterations found = find_iterations(store, 0);
     EXPECT_TRUE(found.inferred);
     EXPECT_EQ(found.track, kNoTrack);
@@ -274,8 +263,7 @@ TEST(Iterations, InferredFromKernels) {
         noise.kernel("k" + std::to_string(random() % 3), t, t + 1);
         t += 1;
     }
-    TraceStore noisy;
-    noise.into(noisy);
+    TraceStore noisy = noise.store();
     EXPECT_TRUE(find_iterations(noisy, 0).items.empty());
 }
 
@@ -288,8 +276,7 @@ TEST(Breakdown, APauseOfTheRecordingIsNeitherBusyNorIdle) {
     maker.batch.pauses = {{TraceMaker::ns(400), TraceMaker::ns(600), true, true},
                           {TraceMaker::ns(600), TraceMaker::ns(800), true, true},
                           {TraceMaker::ns(800), TraceMaker::ns(825), true, false}};
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     EXPECT_EQ(store.processes()[0].pauses.size(), 2u);
     const Breakdown b = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
     EXPECT_NEAR(b.wall_ms, 1.0, 1e-9);
@@ -314,8 +301,7 @@ TEST(Iterations, AreNotJoinedAcrossAPause) {
             {TraceMaker::ns(t + 10), TraceMaker::ns(t + 40'000), true, part % 2 == 0});
         t += 40'500;
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Iterations found = find_iterations(store, 0);
     ASSERT_EQ(found.items.size(), 10u);
     for (const Iteration& i : found.items) EXPECT_NEAR(i.milliseconds(), 1.0, 1e-9);
@@ -333,8 +319,7 @@ TEST(Breakdown, AgainstNumbersWorkedOutByHand) {
     maker.kernel("DeviceRadixSort", 400, 500).stream = 8;  // beside it, on another stream
     maker.kernel("renderCUDA", 900, 1100).stream = 8;      // half of it is the next one's
     maker.copy(480, 580, 1 << 20, MemoryType::pinned, MemoryType::device);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Breakdown b = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
     const auto at = [](Stage s) { return static_cast<std::size_t>(s); };
     EXPECT_NEAR(b.wall_ms, 1.0, 1e-9);
@@ -384,15 +369,13 @@ TEST(Breakdown, OfIterationsAddsUpToThatOfTheWhole) {
 
 GpuDeviceEvent device(int major, int minor, std::uint32_t sms, std::uint32_t warps,
                       std::uint32_t blocks, std::uint32_t shared) {
-    GpuDeviceEvent d;
-    d.compute_major = major;
-    d.compute_minor = minor;
-    d.multiprocessors = static_cast<int>(sms);
-    d.warps_per_multiprocessor = warps;
-    d.blocks_per_multiprocessor = blocks;
-    d.registers_per_multiprocessor = 65536;
-    d.shared_per_multiprocessor = shared;
-    return d;
+    return {.compute_major = major,
+            .compute_minor = minor,
+            .multiprocessors = static_cast<int>(sms),
+            .warps_per_multiprocessor = warps,
+            .blocks_per_multiprocessor = blocks,
+            .registers_per_multiprocessor = 65536,
+            .shared_per_multiprocessor = shared};
 }
 
 // Blocks per multiprocessor as CUDA 13.0's occupancy calculator (cuda_occupancy.h) gives them.

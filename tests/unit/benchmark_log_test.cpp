@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "app/lab/capture_hashes.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs::lab {
@@ -77,13 +78,12 @@ class BenchmarkLogs : public ::testing::Test {
 };
 
 TEST_F(BenchmarkLogs, WhatIsWrittenKeepsTheRules) {
-    const auto result = check(lines());
-    ASSERT_TRUE(result) << result.error().text();
-    EXPECT_EQ(result->scene, "toys");
-    EXPECT_EQ(result->status, "reached");
-    EXPECT_EQ(result->steps, 20u);
-    EXPECT_EQ(result->psnr, 20.5);
-    EXPECT_GT(result->seconds, 0);
+    const auto result = required(check(lines()));
+    EXPECT_EQ(result.scene, "toys");
+    EXPECT_EQ(result.status, "reached");
+    EXPECT_EQ(result.steps, 20u);
+    EXPECT_EQ(result.psnr, 20.5);
+    EXPECT_GT(result.seconds, 0);
 }
 
 TEST_F(BenchmarkLogs, EachBrokenRuleIsSeen) {
@@ -170,9 +170,8 @@ TEST_F(BenchmarkLogs, RandomPointsUseLessThanTheSuites) {
     auto random = lines();
     random[0]["points_hash"] = "random";
     seal(random);
-    const auto result = check(random);
-    ASSERT_TRUE(result) << result.error().text();
-    EXPECT_FALSE(result->unchecked);
+    const auto result = required(check(random));
+    EXPECT_FALSE(result.unchecked);
 }
 
 TEST(CaptureHashes, FollowPhotosMasksPointsAndCameras) {

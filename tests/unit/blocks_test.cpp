@@ -45,8 +45,8 @@ TEST(Blocks, EveryPlaceHasOneOwner) {
         const auto blocks = cut(street(), count);
         ASSERT_EQ(blocks.size(), count);
         const auto owners = [&](Vec3f p) {
-            return std::count_if(blocks.begin(), blocks.end(),
-                                 [&](const CaptureBlock& b) { return b.own.holds(p); });
+            return std::ranges::count_if(blocks,
+                                         [&](const CaptureBlock& b) { return b.own.holds(p); });
         };
         for (std::uint64_t i = 0; i < 2000; ++i) {
             const auto at = [&](std::uint64_t a) {
@@ -66,9 +66,8 @@ TEST(Blocks, HaveAboutAsManyPointsAndAreCutAcrossTheLongerSide) {
     const Capture capture = street();
     for (const std::size_t count : {2u, 3u, 4u}) {
         for (const CaptureBlock& block : cut(capture, count)) {
-            const auto own =
-                std::count_if(capture.points.begin(), capture.points.end(),
-                              [&](const SparsePoint& p) { return block.own.holds(p.position); });
+            const auto own = std::ranges::count_if(
+                capture.points, [&](const SparsePoint& p) { return block.own.holds(p.position); });
             EXPECT_NEAR(static_cast<double>(own), static_cast<double>(kPoints / count), 2);
             EXPECT_TRUE(std::isinf(block.own.lo.y) && std::isinf(block.own.hi.y));
             EXPECT_TRUE(std::isinf(block.own.lo.z) && std::isinf(block.own.hi.z));
@@ -93,7 +92,7 @@ TEST(Blocks, PhotosBelongToWhatTheyLookThrough) {
         const Vec3d at = capture.views[v].camera.position();
         bool any = false;
         for (const CaptureBlock& block : blocks) {
-            const bool has = std::binary_search(block.views.begin(), block.views.end(), v);
+            const bool has = std::ranges::binary_search(block.views, v);
             any = any || has;
             const double margin_away = 2;  // sideways views reach less far along the street
             const bool inside = block.wide.holds({static_cast<float>(at.x), 0, 0.5f});
@@ -113,9 +112,8 @@ TEST(Blocks, PhotosBelongToWhatTheyLookThrough) {
 TEST(Blocks, FarPointsAreThinnedToWhatFits) {
     const Capture capture = street();
     const auto near = [](const CaptureBlock& block, const std::vector<SparsePoint>& of) {
-        return static_cast<std::size_t>(
-            std::count_if(of.begin(), of.end(),
-                          [&](const SparsePoint& p) { return block.wide.holds(p.position); }));
+        return static_cast<std::size_t>(std::ranges::count_if(
+            of, [&](const SparsePoint& p) { return block.wide.holds(p.position); }));
     };
     for (const CaptureBlock& block : cut(capture, 4)) {
         const std::size_t inside = near(block, capture.points);
@@ -211,8 +209,8 @@ TEST(Blocks, MergingKeepsEachGaussianOnce) {
     for (int p = 0; p < model.planes(); ++p) {
         std::vector<float> before(model.plane(p), model.plane(p) + model.count),
             after(merged.plane(p), merged.plane(p) + merged.count);
-        std::sort(before.begin(), before.end());
-        std::sort(after.begin(), after.end());
+        std::ranges::sort(before);
+        std::ranges::sort(after);
         EXPECT_EQ(before, after);
     }
 }

@@ -4,17 +4,16 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "app/bundle/bundle_file.h"
 #include "app/bundle/capture_file.h"
 #include "app/bundle/view_file.h"
 #include "app/paths/path_contents.h"
-#include "base/rng.h"
 #include "base/try.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/files/zip_writer.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {
@@ -67,9 +66,8 @@ TEST_F(BundleFile, WhatIsPackedComesBack) {
     const BundleFacts facts{"garden", "by us", 2, 1234, true, "CPU"};
     ASSERT_TRUE(write_bundle(file_, from.path(), facts, {}));
     EXPECT_EQ(find_contents(file_).kind, PathKind::bundle);
-    const auto opened = unpack_bundle(file_, {});
-    ASSERT_TRUE(opened) << opened.error().text();
-    const UnpackedBundle& bundle = **opened;
+    const auto opened = required(unpack_bundle(file_, {}));
+    const UnpackedBundle& bundle = *opened;
     EXPECT_TRUE(bundle.notes.empty());
     EXPECT_EQ(bundle.facts.name, "garden");
     EXPECT_EQ(bundle.facts.sh_degree, 2);
@@ -146,11 +144,10 @@ TEST_F(BundleFile, WhatIsMissingOrNewerIsSaidAndTheRestOpens) {
     ASSERT_TRUE(
         make_zip(file_, {{"manifest.json", manifest({{"scene.ply", 1}, {"notes.json", 9}}, 7)},
                          {"scene.ply", "x"}}));
-    const auto opened = unpack_bundle(file_, {});
-    ASSERT_TRUE(opened) << opened.error().text();
-    ASSERT_EQ((*opened)->notes.size(), 2u);
-    EXPECT_NE((*opened)->notes[0].find("another version (7"), std::string::npos);
-    EXPECT_NE((*opened)->notes[1].find("notes.json is skipped"), std::string::npos);
+    const auto opened = required(unpack_bundle(file_, {}));
+    ASSERT_EQ(opened->notes.size(), 2u);
+    EXPECT_NE(opened->notes[0].find("another version (7"), std::string::npos);
+    EXPECT_NE(opened->notes[1].find("notes.json is skipped"), std::string::npos);
     for (const Members& members :
          {Members{}, Members{{"manifest.json", "{}"}}, Members{{"manifest.json", "["}},
           Members{{"manifest.json", manifest({})}},
@@ -166,11 +163,10 @@ TEST_F(BundleFile, DamageNeverLeadsElsewhere) {
     ASSERT_TRUE(write_text_file(from / "scene.ply", "a scene"));
     ASSERT_TRUE(write_text_file(from / "notes.json", "notes"));
     ASSERT_TRUE(write_bundle(file_, from.path(), {"garden", "us", 3, 5, false, "CPU"}, {}));
-    const auto good = read_file(file_);
-    ASSERT_TRUE(good);
+    const auto good = required(read_file(file_));
     int opened = 0;
     for (std::uint64_t i = 0; i < 1500; ++i) {
-        std::vector<std::byte> bytes = *good;
+        std::vector<std::byte> bytes = good;
         if (i % 5 == 0) bytes.resize(random_bits(1, i, 0) % bytes.size());
         for (std::uint64_t k = 0; k < 1 + i % 4 && !bytes.empty(); ++k)
             bytes[random_bits(2, i, k) % bytes.size()] =
@@ -193,27 +189,25 @@ TEST_F(BundleFile, WhatAKilledProcessLeftGoes) {
     ASSERT_TRUE(write_text_file(left / "scene.ply", "x"));
     fs::create_directories(unpacked_into_ / "gausscope-bundle-new");  // it gets its lock yet
     {
-        const auto one = PrivateFolder::make();
-        ASSERT_TRUE(one) << one.error().text();
+        const auto one = required(PrivateFolder::make());
         EXPECT_FALSE(fs::exists(left));
         EXPECT_TRUE(fs::exists(unpacked_into_ / "gausscope-bundle-new"));
         const auto two = PrivateFolder::make();
         ASSERT_TRUE(two);
-        EXPECT_TRUE(fs::exists(one->path()));  // it is in use
+        EXPECT_TRUE(fs::exists(one.path()));  // it is in use
     }
     fs::remove(unpacked_into_ / "gausscope-bundle-new");
 }
 
 TEST(BundleView, ComesBackAsItWas) {
-    ViewSettings view;
-    view.mode = ViewMode::depth;
-    view.colormap = Colormap::inferno;
-    view.range_lo = 0.25;
-    view.logarithmic = true;
-    view.background = {0.5F, 0.25F, 1};
-    view.clip = ClipBox{{-1, -2, -3}, {1, 2, 3}};
-    view.sh_degree = 1;
-    view.overlays = false;
+    ViewSettings view{.mode = ViewMode::depth,
+                      .colormap = Colormap::inferno,
+                      .range_lo = 0.25,
+                      .logarithmic = true,
+                      .background = {0.5F, 0.25F, 1},
+                      .clip = ClipBox{{-1, -2, -3}, {1, 2, 3}},
+                      .overlays = false,
+                      .sh_degree = 1};
     ViewSettings back;
     take_view_json(view_json(view), back);
     EXPECT_EQ(back.mode, view.mode);
@@ -260,16 +254,13 @@ TEST(BundleCapture, IsReadWithTheSameCameras) {
     for (const bool photos : {true, false}) {
         const fs::path to = folder.path() / (photos ? "with" : "without");
         ASSERT_TRUE(write_capture(to, capture, photos, {}));
-        CaptureOptions options;
-        options.photos = photos;
-        const auto back = load_capture(to, options);
-        ASSERT_TRUE(back) << back.error().text();
-        ASSERT_EQ(back->views.size(), 3u);
-        ASSERT_EQ(back->points.size(), 1u);
-        EXPECT_EQ(back->points[0].position.y, -1.25F);
-        EXPECT_EQ(back->points[0].rgb[2], 30);
+        const auto back = required(load_capture(to, {.photos = photos}));
+        ASSERT_EQ(back.views.size(), 3u);
+        ASSERT_EQ(back.points.size(), 1u);
+        EXPECT_EQ(back.points[0].position.y, -1.25F);
+        EXPECT_EQ(back.points[0].rgb[2], 30);
         for (std::size_t i = 0; i < 3; ++i) {
-            const View &is = back->views[i], &was = capture.views[i];
+            const View &is = back.views[i], &was = capture.views[i];
             EXPECT_EQ(is.test, was.test);
             EXPECT_EQ(is.camera.fx, was.camera.fx);
             EXPECT_EQ(is.camera.cx, was.camera.cx);

@@ -5,6 +5,7 @@
 
 #include "renderer/io/captures/capture_io.h"
 #include "tests/support/random_scene.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs::test {
@@ -41,20 +42,17 @@ TEST_P(CameraExport, ReadsBackAsWritten) {
     const Capture capture = four_cameras();
     const TemporaryFolder folder;
     const fs::path to = GetParam() == CameraFormat::transforms ? folder / "" : folder / "sparse/0";
-    const auto notes = write_cameras(to, GetParam(), capture, cameras_of(capture));
-    ASSERT_TRUE(notes) << notes.error().text();
-    EXPECT_TRUE(notes->empty());
-    CaptureOptions options;
-    options.photos = options.undistort = false;
-    const auto back = load_capture(folder / "", options);
-    ASSERT_TRUE(back) << back.error().text();
-    ASSERT_EQ(back->views.size(), 4u);
-    ASSERT_EQ(back->points.size(), 2u);
-    EXPECT_EQ(back->points[1].position.z, 8);
-    EXPECT_EQ(back->points[1].rgb[0], 255);
+    const auto notes = required(write_cameras(to, GetParam(), capture, cameras_of(capture)));
+    EXPECT_TRUE(notes.empty());
+    const CaptureOptions options{.undistort = false, .photos = false};
+    const auto back = required(load_capture(folder / "", options));
+    ASSERT_EQ(back.views.size(), 4u);
+    ASSERT_EQ(back.points.size(), 2u);
+    EXPECT_EQ(back.points[1].position.z, 8);
+    EXPECT_EQ(back.points[1].rgb[0], 255);
     for (std::size_t v = 0; v < 4; ++v) {
-        const Camera &a = capture.views[v].camera, &b = back->views[v].camera;
-        EXPECT_EQ(fs::path(back->views[v].name).filename(),
+        const Camera &a = capture.views[v].camera, &b = back.views[v].camera;
+        EXPECT_EQ(fs::path(back.views[v].name).filename(),
                   fs::path(capture.views[v].name).filename());
         EXPECT_EQ(a.model, b.model);
         EXPECT_NEAR(a.fx, b.fx, 1e-9);
@@ -77,10 +75,9 @@ TEST(CameraExportLenses, WhatColmapDoesNotHaveIsSaid) {
     capture.views[3].camera.first = capture.views[3].camera.last = {
         capture.views[3].camera.rotation, capture.views[3].camera.translation};
     const auto notes =
-        write_cameras(folder / "a", CameraFormat::colmap, capture, cameras_of(capture));
-    ASSERT_TRUE(notes);
-    ASSERT_EQ(notes->size(), 1u);
-    EXPECT_NE(notes->front().find("rolling"), std::string::npos);
+        required(write_cameras(folder / "a", CameraFormat::colmap, capture, cameras_of(capture)));
+    ASSERT_EQ(notes.size(), 1u);
+    EXPECT_NE(notes.front().find("rolling"), std::string::npos);
     capture.views[1].camera.model = CameraModel::equirectangular;
     const auto refused =
         write_cameras(folder / "b", CameraFormat::colmap_text, capture, cameras_of(capture));

@@ -114,10 +114,10 @@ TEST(CameraPath, TurnsTheShortWay) {
     CameraPath path;
     for (int i = 0; i < 8; ++i) {
         const double a = 3.0 * i;
-        PathPose pose;
-        pose.position = {0.2 * i, 0, 0};
-        pose.rotation = {
-            {{std::cos(a), 0, -std::sin(a)}, {0, 1, 0}, {std::sin(a), 0, std::cos(a)}}};
+        PathPose pose{
+            .position = {0.2 * i, 0, 0},
+            .rotation = {
+                {{std::cos(a), 0, -std::sin(a)}, {0, 1, 0}, {std::sin(a), 0, std::cos(a)}}}};
         path.keys.push_back({pose, static_cast<double>(i)});
     }
     path.speed = PathSpeed::keys;

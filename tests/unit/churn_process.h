@@ -56,13 +56,11 @@ class ChurnProcess {
         for (std::uint32_t t = 0; t < 4; ++t)
             b.spans.push_back({at, at + step - 10, correlation_, t, t == 0 ? 1u : 4u, 0, true});
         b.api_calls.push_back({at + 1, at + 2, correlation_, 100, 2, 0, false});
-        GpuWorkEvent work;
-        work.begin_ns = at + 3;
-        work.end_ns = at + step / 2;
-        work.correlation = correlation_;
-        work.name = 3;
-        work.stream = 7;
-        b.gpu_work.push_back(work);
+        b.gpu_work.push_back({.begin_ns = at + 3,
+                              .end_ns = at + step / 2,
+                              .correlation = correlation_,
+                              .name = 3,
+                              .stream = 7});
         b.syncs.push_back({at + 3, at + step / 2, correlation_, 1, 7, SyncType::stream});
         b.memory.push_back({at, 1 << 20, correlation_, correlation_, 0, MemoryType::device, false});
     }

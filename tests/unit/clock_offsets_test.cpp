@@ -47,7 +47,7 @@ std::vector<HostCalls> play(const Job& job, unsigned seed) {
             for (std::size_t h = 0; h < hosts; ++h)
                 enters.push_back(at + job.compute_jitter * std::abs(normal(random)) /
                                           static_cast<double>(job.in_a_step));
-            const double last = *std::max_element(enters.begin(), enters.end());
+            const double last = *std::ranges::max_element(enters);
             for (std::size_t h = 0; h < hosts; ++h) {
                 double leaves = last + job.transport + job.skew * share(random);
                 if (share(random) < job.straggler) leaves += 5 * kMs;
@@ -62,8 +62,8 @@ std::vector<HostCalls> play(const Job& job, unsigned seed) {
         }
     }
     for (HostCalls& host : out)
-        std::sort(host[0].begin(), host[0].end(),
-                  [](const auto& x, const auto& y) { return x.end_ns < y.end_ns; });
+        std::ranges::sort(host[0],
+                          [](const auto& x, const auto& y) { return x.end_ns < y.end_ns; });
     return out;
 }
 
@@ -166,8 +166,7 @@ TEST(ClockOffsets, TimesThatCannotBe) {
     constexpr std::int64_t kEnd = std::int64_t{1} << 61;
     std::vector<CollectiveCall> wild;
     for (int i = 0; i < 40; ++i) wild.push_back({i % 2 == 0 ? kEnd : -kEnd, -kEnd + i % 3, 1});
-    std::sort(wild.begin(), wild.end(),
-              [](const auto& x, const auto& y) { return x.end_ns < y.end_ns; });
+    std::ranges::sort(wild, [](const auto& x, const auto& y) { return x.end_ns < y.end_ns; });
     const std::vector<CollectiveCall> same(40, CollectiveCall{5, 5, 1});
     for (const auto& a : {wild, same, std::vector<CollectiveCall>{}})
         for (const auto& b : {wild, same, std::vector<CollectiveCall>{}})

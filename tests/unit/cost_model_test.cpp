@@ -13,28 +13,24 @@ namespace gs {
 namespace {
 
 FrameWork frame() {
-    FrameWork f;
-    f.cuda = true;
-    f.gaussians = 3e6;
-    f.candidates = 1.5e6;
-    f.visible = 1e6;
-    f.isects = 4e6;
-    f.evaluated = 400e6;
-    f.blended = 80e6;
-    f.pixels = 2e6;
-    f.tiles = 8160;
-    f.training = true;
-    return f;
+    return {.cuda = true,
+            .gaussians = 3e6,
+            .candidates = 1.5e6,
+            .visible = 1e6,
+            .isects = 4e6,
+            .evaluated = 400e6,
+            .blended = 80e6,
+            .pixels = 2e6,
+            .tiles = 8160,
+            .training = true};
 }
 /// Round numbers: a second is 1e12 bytes, or 1e13 operations.
 Ceilings machine() {
-    Ceilings c;
-    c.copy_bytes = 1e12;
-    c.lane_operations = 1e13;
-    c.special_operations = 1e12;
-    c.shared_bytes = 1e13;
-    c.launch_interval_seconds = 2e-6;
-    return c;
+    return {.copy_bytes = 1e12,
+            .lane_operations = 1e13,
+            .special_operations = 1e12,
+            .shared_bytes = 1e13,
+            .launch_interval_seconds = 2e-6};
 }
 
 TEST(CostModel, BytesOfTheStagesAsLaidOut) {

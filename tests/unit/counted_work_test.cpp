@@ -13,8 +13,7 @@ namespace gs {
 namespace {
 
 RenderResult drawn_with(std::uint64_t isects, std::uint64_t near) {
-    RenderResult out;
-    out.width = out.height = 32;
+    RenderResult out{.width = 32, .height = 32};
     out.counters.gaussians = 100;
     out.counters.isects = isects;
     out.counters.evaluated_pairs = near * 32;

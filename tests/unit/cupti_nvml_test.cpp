@@ -10,6 +10,7 @@
 
 #include "profiler/collect/multi_collector.h"
 #include "profiler/store/node_gpus.h"
+#include "tests/support/required.h"
 #include "tests/unit/cupti_program.h"
 
 namespace gs::cupti_test {
@@ -257,8 +258,7 @@ TEST(Nvml, TheReaderAsksAboutTheGpusOfWhomItReads) {
     Program program(program_path(), {}, {{"MOCK_CUDA_DEVICES", "1"}});
     service::MultiCollectorOptions options;
     options.devices.emplace().interval = std::chrono::milliseconds(10);
-    auto collector = service::MultiCollector::start(std::move(options));
-    ASSERT_TRUE(collector) << collector.error().text();
+    auto collector = required(service::MultiCollector::start(std::move(options)));
     EXPECT_EQ(program.tell("launch 1"), "ok");
     TraceStore store;
     const auto told = [&](const char* name) {
@@ -267,10 +267,10 @@ TEST(Nvml, TheReaderAsksAboutTheGpusOfWhomItReads) {
     };
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!told("GPU 0 power [W]") && std::chrono::steady_clock::now() < until) {
-        (*collector)->drain_into(store);
+        collector->drain_into(store);
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    (*collector)->finish(store);
+    collector->finish(store);
     EXPECT_TRUE(told("GPU 0 power [W]"));
     EXPECT_FALSE(told("GPU 1 power [W]"));
     ASSERT_EQ(store.processes().size(), 2u);  // the program is the first

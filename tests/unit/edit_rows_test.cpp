@@ -12,6 +12,7 @@
 #include "renderer/edit/questions.h"
 #include "renderer/edit/row_change.h"
 #include "tests/support/random_scene.h"
+#include "tests/support/required.h"
 
 namespace gs {
 namespace {
@@ -82,14 +83,13 @@ TEST(ScreenMasks, cover_the_pixels_of_their_shapes) {
 
 TEST(Questions, see_through_the_lens) {
     // A panorama shows what lies behind it, at its distance.
-    Camera around;
-    around.model = CameraModel::equirectangular;
-    around.width = 64;
-    around.height = 32;
-    around.fx = 64 / 6.283185307179586;
-    around.fy = 32 / 3.141592653589793;
-    around.cx = 32;
-    around.cy = 16;
+    Camera around{.model = CameraModel::equirectangular,
+                  .width = 64,
+                  .height = 32,
+                  .fx = 64 / 6.283185307179586,
+                  .fy = 32 / 3.141592653589793,
+                  .cx = 32,
+                  .cy = 16};
     GaussianModel m = some_model(2, 0);
     for (std::size_t i = 0; i < 2; ++i)
         for (int k = 0; k < 3; ++k) m.at(kMeans + k, i) = 0.1f;
@@ -191,9 +191,8 @@ TEST(NeighboursOf, grow_shrink_and_follow_a_chain) {
     flags[5] = kSelected;
     EXPECT_THAT(hit_rows(neighbours.grown(flags, 2.1)), ElementsAre(4, 5, 6));
     EXPECT_THAT(hit_rows(neighbours.grown(flags, 1.9)), ElementsAre(5));
-    const auto all = neighbours.connected(flags, 2.1, {});
-    ASSERT_TRUE(all);
-    EXPECT_THAT(hit_rows(*all), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
+    const auto all = required(neighbours.connected(flags, 2.1, {}));
+    EXPECT_THAT(hit_rows(all), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11));
     for (std::size_t i = 4; i < 9; ++i) flags[i] = kSelected;
     EXPECT_THAT(hit_rows(neighbours.shrunk(flags, 2.1)), ElementsAre(5, 6, 7));
     flags[7] = kHidden;  // nothing passes through what is hidden

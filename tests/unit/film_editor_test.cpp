@@ -195,8 +195,7 @@ TEST(FilmFile, LiesBesideTheSavedViews) {
 }
 
 TEST(FilmLook, TheViewportStandsWhereTheKeyIs) {
-    NavigationState from;
-    from.distance = 3;
+    NavigationState from{.distance = 3};
     const PathPose pose = pose_of(look_at({1, 2, 3}, {0, 0.5, 0}, {0, -1, 0}, 64, 48, 0.7));
     const NavigationState there = navigation_at(from, pose);
     const PathPose back = pose_of(there);

@@ -12,6 +12,7 @@
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/import.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/io_mutator.h"
 
@@ -86,9 +87,8 @@ class ForeignTraces : public testing::Test {
         EXPECT_EQ(std::system(check.c_str()), 0) << *read_text_file(folder_ / "said");
         for (const char* file : {"out.pftrace", "out.json"}) {
             TraceStore back;
-            const auto summary = import_trace(folder_ / file, back);
-            ASSERT_TRUE(summary) << summary.error().text();
-            EXPECT_EQ(summary->lost, 0u) << file;
+            const auto summary = required(import_trace(folder_ / file, back));
+            EXPECT_EQ(summary.lost, 0u) << file;
             EXPECT_EQ(lengths_of(store), lengths_of(back)) << file;
             EXPECT_EQ(store.tracks().size(), back.tracks().size()) << file;
         }

@@ -110,14 +110,12 @@ struct Program {
 };
 
 inline TraceBatch first_batch(const Program& program) {
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.source = 1;
-    batch.pid = kPid;
-    batch.process_name = "python";
-    batch.names = program.names;
-    batch.tracks = {{0, kPid, kMain, "main"}, {1, kPid, kAutograd, "autograd"}};
-    return batch;
+    return {.tracks = {{0, kPid, kMain, "main"}, {1, kPid, kAutograd, "autograd"}},
+            .names = program.names,
+            .source = 1,
+            .pid = kPid,
+            .process_name = "python",
+            .read_ns = 1};
 }
 
 /// Hands the program to the store in pieces; ranges in their order, the rest displaced by up to
@@ -142,10 +140,7 @@ inline TraceStore store_of(const Program& program, std::uint64_t seed, std::size
             take(items[i]);
     };
     for (std::size_t piece = 0; piece < pieces; ++piece) {
-        TraceBatch batch;
-        batch.read_ns = static_cast<std::int64_t>(piece) + 2;
-        batch.source = 1;
-        batch.pid = kPid;
+        TraceBatch batch{.source = 1, .pid = kPid, .read_ns = static_cast<std::int64_t>(piece) + 2};
         part(program.ranges, piece, [&](const Program::Range& r) {
             batch.spans.push_back(
                 {r.begin, r.end, 0, 0, r.name, static_cast<std::uint8_t>(r.depth), false});

@@ -12,8 +12,7 @@ using Words = std::vector<std::string>;
 
 TEST_P(Payloads, CollectivesAreToldAsNcclTellsThem) {
     Program program(GetParam(), {"payloads"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const std::vector<Seen> seen = program.drain().called("ncclAllReduce");
+    const std::vector<Seen> seen = program.recorded().called("ncclAllReduce");
     ASSERT_EQ(seen.size(), 2u);
     EXPECT_EQ(seen[0].domain, "NCCL");
     EXPECT_TRUE(seen[0].has_payload);
@@ -26,8 +25,7 @@ TEST_P(Payloads, CollectivesAreToldAsNcclTellsThem) {
 
 TEST_P(Payloads, LayoutsOfEveryKind) {
     Program program(GetParam(), {"payloads"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.only("structs").values,
               (Words{"first -3", "x -1", "y 0.5", "x 2", "y 1.5", "text hi", "last 2.25"}));
     EXPECT_FALSE(seen.only("structs").has_payload);  // of several numbers none is the payload
@@ -49,8 +47,7 @@ TEST_P(Payloads, LayoutsOfEveryKind) {
 
 TEST_P(Payloads, LiesDoNoHarm) {
     Program program(GetParam(), {"payload_lies"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_GT(seen.count("lie"), 600u);
     EXPECT_EQ(seen.last().loss.malformed, 0u);
     EXPECT_EQ(seen.count("after the lies"), 1u);
@@ -65,10 +62,11 @@ INSTANTIATE_TEST_SUITE_P(All, Payloads, testing::ValuesIn(Program::builds()), na
 
 TEST(RangeValuesTest, AreFoundByTheirRange) {
     TraceStore store;
-    TraceBatch b;
-    b.read_ns = b.source = b.pid = 1;
-    b.names = {{1, "bytes"}, {2, "op"}, {3, "sum"}, {4, "outer"}, {5, "inner"}};
-    b.tracks = {{0, 1, 1, "main"}, {1, 1, 2, "other"}};
+    TraceBatch b{.tracks = {{0, 1, 1, "main"}, {1, 1, 2, "other"}},
+                 .names = {{1, "bytes"}, {2, "op"}, {3, "sum"}, {4, "outer"}, {5, "inner"}},
+                 .source = 1,
+                 .pid = 1,
+                 .read_ns = 1};
     // What ends a range may tell more of it, after those inside.
     b.values = {{100, 4096, 0, 1, 0}, {100, 7, 0, 1, 1},
                 {150, 1, 0, 1, 1},    {100, 3, 0, 2, 0, PayloadKind::name},

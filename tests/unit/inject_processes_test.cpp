@@ -16,8 +16,7 @@ TEST_P(Process, OnlyWhatHappensWhileArmedIsRecorded) {
         program.arm(phase % 2 == 0);  // for the phase that comes
         program.go_on();
     }
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.count("phase 0"), 0u);
     EXPECT_EQ(seen.count("phase 1"), 1u);
     EXPECT_EQ(seen.count("phase 2"), 0u);
@@ -80,8 +79,7 @@ TEST_P(Process, ArmingUnderLoadBreaksNothing) {
         program.arm(false);
     }
     program.go_on();
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.last().loss.malformed, 0u);
     EXPECT_GT(seen.count("inner"), 0u);
     for (const Seen& s : seen.called("inner")) EXPECT_LE(s.depth, 1);
@@ -105,8 +103,7 @@ TEST_P(Process, ABudgetLeavesOutWholeIterations) {
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
     program.go_on();
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_GT(seen.last().service->budget_skipped, 0u);
     EXPECT_LE(seen.last().service->unmatched_ends, 2u);  // of what was open when it was armed
     const std::vector<Seen> iterations = seen.called("iteration");
@@ -128,8 +125,7 @@ TEST_P(Process, RangesThatWereLeftOutEndUnseen) {
             program.drain();
         }
     program.go_on();
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_LE(seen.last().service->unmatched_ends, 2u);  // of what was open when it was armed
     ASSERT_GT(seen.count("iteration"), 20u);
     for (const Seen& s : seen.called("iteration")) EXPECT_EQ(s.depth, 0);
@@ -140,8 +136,7 @@ TEST_P(Process, AForkedChildRecordsNothing) {
     ASSERT_EQ(program.wait_until_ready(), "ready\n");
     EXPECT_EQ(program.drain().open(), std::vector<std::string>{"around the fork"});
     program.go_on();
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.count("child was well"), 1u);
     EXPECT_EQ(seen.count("around the fork"), 1u);
     EXPECT_EQ(seen.count("in the child"), 0u);

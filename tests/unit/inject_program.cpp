@@ -1,6 +1,7 @@
 #include "tests/unit/inject_program.h"
 
 #include <cstdlib>
+#include <stdexcept>
 
 extern char** environ;
 
@@ -196,6 +197,12 @@ Recording& Program::drain() {
     connection().drain(batch);
     recording_.add(batch);
     return recording_;
+}
+
+const Recording& Program::recorded() {
+    if (const std::string said = wait_until_ready(); said != "ready\n")
+        throw std::runtime_error("the program is not ready: " + said);
+    return drain();
 }
 
 }  // namespace gs::inject_test

@@ -92,6 +92,8 @@ class Program {
     /// Forgets it: the program has become another.
     void disconnect() { connection_.reset(); }
     Recording& drain();
+    /// What it has recorded when it is ready for the next step, which must come.
+    const Recording& recorded();
     const std::filesystem::path& folder() const { return folder_; }
 
   private:

@@ -11,8 +11,7 @@ using Range = WithProgram;
 
 TEST_P(Range, EverythingArrivesAsItWasTold) {
     Program program(GetParam(), {"everything"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
 
     const Seen iteration = seen.only("iteration"), forward = seen.only("forw\u00E4rd");
     EXPECT_EQ(iteration.depth, 0);
@@ -36,8 +35,7 @@ TEST_P(Range, EverythingArrivesAsItWasTold) {
 
 TEST_P(Range, PayloadsOfEveryTypeKeepTheirValue) {
     Program program(GetParam(), {"everything"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const std::vector<Seen> p = program.drain().called("payload");
+    const std::vector<Seen> p = program.recorded().called("payload");
     ASSERT_EQ(p.size(), 6u);
     for (const Seen& s : p) EXPECT_TRUE(s.has_payload);
     EXPECT_EQ(p[0].payload_kind, PayloadKind::whole);
@@ -56,8 +54,7 @@ TEST_P(Range, PayloadsOfEveryTypeKeepTheirValue) {
 
 TEST_P(Range, DomainsCategoriesAndColoursAreKept) {
     Program program(GetParam(), {"everything"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     const std::vector<Seen> render = seen.called("render");
     ASSERT_EQ(render.size(), 2u);
     EXPECT_EQ(render[0].domain, "gsplat");
@@ -72,8 +69,7 @@ TEST_P(Range, DomainsCategoriesAndColoursAreKept) {
 
 TEST_P(Range, RangesThatOverlapAreOnTheThreadThatEndedThem) {
     Program program(GetParam(), {"everything"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     const Seen a = seen.only("download"), b = seen.only("upload");
     EXPECT_TRUE(a.overlapping && b.overlapping);
     EXPECT_LT(a.begin_ns, b.begin_ns);
@@ -84,8 +80,7 @@ TEST_P(Range, RangesThatOverlapAreOnTheThreadThatEndedThem) {
 
 TEST_P(Range, MistakesAreHarmlessAndCounted) {
     Program program(GetParam(), {"mistakes"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.last().service->unmatched_ends, 3u);
     EXPECT_EQ(seen.count("deep"), 64u);
     EXPECT_EQ(seen.last().loss.too_deep, 36u);
@@ -101,8 +96,7 @@ TEST_P(Range, MistakesAreHarmlessAndCounted) {
 
 TEST_P(Range, DomainsNestEachByItself) {
     Program program(GetParam(), {"crossing"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     const Seen a = seen.only("in a"), b = seen.only("in b");
     EXPECT_TRUE(a.overlapping);   // ended while another was open inside it
     EXPECT_FALSE(b.overlapping);  // and moved outwards then
@@ -113,16 +107,14 @@ TEST_P(Range, DomainsNestEachByItself) {
 
 TEST_P(Range, AThreadCanBeNamedByAnother) {
     Program program(GetParam(), {"names"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.only("as first").track, seen.only("as second").track);
     EXPECT_EQ(seen.only("as second").thread, "second name");
 }
 
 TEST_P(Range, NamesMadeUpForEveryStepDoNotPushOutTheOthers) {
     Program program(GetParam(), {"many_names"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.count("a name without digits"), 1u);
     EXPECT_GT(seen.count("iteration #"), 1000u);
     EXPECT_EQ(seen.last().loss.dropped_strings, 0u);
@@ -133,8 +125,7 @@ TEST_P(Range, SixtyFourThreadsAtOnceLoseNothing) {
     Program program(GetParam(), {"threads", "64", "400"});
     service::Connection& connection = program.connection();
     EXPECT_TRUE(connection.alive());
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.last().loss.total(), 0u);
     EXPECT_EQ(seen.count("inner"), 64u * 400u);
     std::map<std::string, std::uint64_t> next;
@@ -148,8 +139,7 @@ TEST_P(Range, SixtyFourThreadsAtOnceLoseNothing) {
 
 TEST_P(Range, LanesOfThreadsThatEndedServeOthers) {
     Program program(GetParam(), {"thread_exits"});
-    ASSERT_EQ(program.wait_until_ready(), "ready\n");
-    const Recording& seen = program.drain();
+    const Recording& seen = program.recorded();
     EXPECT_EQ(seen.count("short life"), 300u);
     EXPECT_EQ(seen.last().loss.total(), 0u);
 }

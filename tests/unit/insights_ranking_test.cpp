@@ -120,8 +120,7 @@ TEST(Ranking, Reports) {
 TEST(Ranking, OnlyTheIterationsAskedFor) {
     TraceStore store;
     faulty_trainer().into(store);
-    InsightOptions options;
-    options.max_iterations = 5;
+    InsightOptions options{.max_iterations = 5};
     EXPECT_EQ(find_insights(store, options).iterations, 5u);
     options.max_iterations = 512;
     options.begin_ns = TraceMaker::ns(20'000 * 10);
@@ -139,8 +138,7 @@ TEST(Ranking, OfTheProcessAskedForOrOfAll) {
     Loop busy;
     make_loop(busy, TraceMaker(200)).into(store);
     const auto rules = [&](std::uint32_t process) {
-        InsightOptions options;
-        options.process = process;
+        const InsightOptions options{.process = process};
         std::set<std::uint32_t> of;
         for (const Insight& i : find_insights(store, options).findings) of.insert(i.process);
         return of;

@@ -47,7 +47,7 @@ TraceStore run(const Job& job, const Turn& turn) {
                 begin + (slow ? job.slow_us : job.work_us) * std::exp(job.noise * normal(random));
             if (uniform(random) < job.spikes) worked[rank] += 3000 * uniform(random);
         }
-        const double end = *std::max_element(worked.begin(), worked.end()) + 300;
+        const double end = *std::ranges::max_element(worked) + 300;
         for (std::size_t rank = 0; rank < size; ++rank)
             turn(makers[rank], begin, worked[rank], end, i);
         begin = end + 5;
@@ -98,8 +98,7 @@ TEST(Ranks, TheSlowOneComesBeforeWhatItCauses) {
     ASSERT_FALSE(slow.findings.empty());
     EXPECT_EQ(slow.findings.front().rule, "R23");
     const auto exposed = [](const Insights& all) {
-        return std::count_if(all.findings.begin(), all.findings.end(),
-                             [](const Insight& i) { return i.rule == "R29"; });
+        return std::ranges::count(all.findings, "R29", &Insight::rule);
     };
     ASSERT_EQ(exposed(slow), 1);
     const Insight& left = *find(slow, "R29");
@@ -214,8 +213,7 @@ TEST(Ranks, AreWhatTheProcessItselfSays) {
         {.name = 1, .text = "3", .domain = "gausscope.rank", .category = 1});
     maker.batch.names.push_back(
         {.name = 2, .text = "8", .domain = "gausscope.rank", .category = 2});
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     EXPECT_EQ(store.processes()[0].labels.rank, 3);
     EXPECT_EQ(store.processes()[0].labels.world_size, 8);
 }
@@ -232,8 +230,7 @@ TEST(OwnTime, OfCollectivesThatComputingHides) {
             m.range(1, "Optimizer.step#SGD.step", t + 14'000, t + 15'000, 1);
             m.range(1, "step", t, t + 15'000, 0, i);
         }
-        TraceStore store;
-        m.into(store);
+        TraceStore store = m.store();
         const OwnTimes times = own_times(store, find_iterations(store, 0));
         EXPECT_TRUE(times.communicates);
         EXPECT_EQ(times.items.size(), 20u);
@@ -252,8 +249,7 @@ TEST(OwnTime, OnAGpuWithoutWhatOtherKernelsHide) {
         m.range(1, "all_reduce", t, t + 10, 1);  // it only enqueues
         m.range(1, "step", t, t + 1000, 0, i);
     }
-    TraceStore store;
-    m.into(store);
+    TraceStore store = m.store();
     const OwnTimes times = own_times(store, find_iterations(store, 0));
     EXPECT_TRUE(times.communicates);
     EXPECT_NEAR(times.items[3].exposed_ms, 0.3, 1e-6);

@@ -41,8 +41,7 @@ TEST(Rules, BusyLoopGivesNoneAReason) {
 TEST(Rules, WithoutGpuWorkTheySaySo) {
     TraceMaker maker;
     for (int i = 0; i < 20; ++i) maker.range(1, "iteration", 1000 * i, 1000 * i + 990, 0, i);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Insights all = find_insights(store);
     EXPECT_EQ(rules_of(all), "");
     for (const char* rule : {"R1", "R2", "R4", "R5", "R7", "R8", "R15"})
@@ -260,8 +259,7 @@ TEST(Rules, R9ToR11ByCounters) {
 TEST(Rules, CountersOfTheNodeAreThoseOfTheGpuThatTheProcessUses) {
     TraceMaker maker = make_loop({});
     maker.batch.devices[0].uuid = "GPU-7";  // CUDA's GPU 0, and NVML's GPU 1
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     TraceMaker node(9, std::string(kNodeGpus));
     node.batch.source = kNodeGpusSource;
     const auto of_node = [&](double idle, double used) {
@@ -285,11 +283,7 @@ TEST(Rules, CountersOfTheNodeAreThoseOfTheGpuThatTheProcessUses) {
 
 TEST(Rules, R9ToR11ByTheCostModel) {
     const auto floor = [](Stage stage, double ms, CostLimit limit) {
-        StageFloor f;
-        f.stage = stage;
-        f.floor_ms = ms;
-        f.limit = limit;
-        return f;
+        return StageFloor{.stage = stage, .floor_ms = ms, .limit = limit};
     };
     InsightOptions options;
     // The loop blends for 2.49 ms and backwards for 3.735 ms.
@@ -391,8 +385,7 @@ TEST(Rules, R20DataLoading) {
         maker.range(1, "iteration", 1000 * i, 1000 * i + 700, 0, i);
         maker.range(3, "decode photo", 1000 * i + 650, 1000 * i + 990);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Insights cpu = find_insights(store);
     ASSERT_NE(find(cpu, "R20"), nullptr);
     EXPECT_NEAR(find(cpu, "R20")->recoverable_ms, 0.29 * 16 / 17, 0.01);
@@ -407,8 +400,7 @@ TEST(Rules, R22Regression) {
         return store_of(loop);
     };
     const TraceStore before = paced(10'000), slower = paced(11'000), alike = paced(10'050);
-    InsightOptions options;
-    options.baseline = &before;
+    const InsightOptions options{.baseline = &before};
     const Insights all = find_insights(slower, options);
     ASSERT_NE(find(all, "R22"), nullptr) << rules_of(all);
     EXPECT_NEAR(find(all, "R22")->recoverable_ms, 1.0, 0.01);
@@ -419,13 +411,11 @@ TEST(Rules, R24SelfCost) {
     const auto serviced = [](double cpu_share, std::uint64_t dropped,
                              abi::CuptiState cupti = abi::CuptiState::not_asked) {
         TraceMaker maker = make_loop({});
-        ServiceStatus status;
-        status.cupti = cupti;
+        ServiceStatus status{.cupti = cupti};
         status.service_cpu_ns = static_cast<std::int64_t>(cpu_share * 200e6);  // of 200 ms
         status.cupti_dropped = dropped;
         maker.batch.service = status;
-        TraceStore store;
-        maker.into(store);
+        TraceStore store = maker.store();
         return find_insights(store);
     };
     const Insights costly = serviced(0.03, 0);

@@ -42,11 +42,10 @@ TraceStore own_trainer(double sort, double blend, double backward, bool gpu, dou
         for (const auto& [name, us] :
              {std::pair{"sort", sort}, {"blend", blend}, {"blend backward", backward}}) {
             if (gpu) {
-                SpanEvent d;
-                d.begin_ns = TraceMaker::ns(t + 20);
-                d.end_ns = TraceMaker::ns(t + 20 + us);
-                d.track = stream;
-                d.name = maker.name(name);
+                SpanEvent d{.begin_ns = TraceMaker::ns(t + 20),
+                            .end_ns = TraceMaker::ns(t + 20 + us),
+                            .track = stream,
+                            .name = maker.name(name)};
                 maker.batch.gpu_work.push_back(
                     stage_work(d, {TraceMaker::ns(t), maker.thread(kMainThread), 1}));
                 maker.range(kMainThread, name, t, t + 2, 1);
@@ -61,8 +60,7 @@ TraceStore own_trainer(double sort, double blend, double backward, bool gpu, dou
         maker.counter("mean tile list", begin + 1, 50);
         maker.range(kMainThread, "iteration", begin, t + 30, 0, i);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return store;
 }
 
@@ -119,8 +117,7 @@ TEST(Rules, R19ManyIntersections) {
     TraceMaker maker = make_loop(loop);
     for (GpuWorkEvent& w : maker.batch.gpu_work)
         if (w.name == maker.name("identifyTileRanges")) w.grid[0] *= 12;
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Insights foreign = find_insights(store);
     ASSERT_NE(find(foreign, "R19"), nullptr);
     EXPECT_NE(find(foreign, "R19")->title.find("12.0 tiles"), std::string::npos)
@@ -138,8 +135,7 @@ TEST(Rules, R21DensitySpikes) {
             maker.range(1, "iteration", t, t + 1000 + more, 0, i);
             t += 1010 + more;
         }
-        TraceStore store;
-        maker.into(store);
+        TraceStore store = maker.store();
         return find_insights(store);
     };
     const Insights all = trained(5000);

@@ -29,8 +29,7 @@ TraceStore sleeper(double period, const Waiting& waiting) {
         if (waiting.most >= 0) maker.counter(machine_counter::kMostWaited, t, waiting.most);
         if (waiting.in_loops) maker.counter("machine: in parallel loops %", t, 90);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return store;
 }
 
@@ -84,8 +83,7 @@ TraceMaker reducing(double apart, std::uint64_t bytes) {
     return maker;
 }
 Insights insights_of(TraceMaker maker) {
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return find_insights(store);
 }
 
@@ -157,8 +155,7 @@ TraceStore on_cpus(const std::function<void(TraceMaker&, double t)>& machine) {
         maker.range(1, "iteration", t, t + 1990, 0, i);
         if (i % 500 == 499) machine(maker, t + 1995);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return store;
 }
 

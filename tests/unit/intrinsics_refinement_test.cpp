@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "painted_capture.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/run/pose_file.h"
 #include "trainer/trainer.h"
@@ -162,15 +163,14 @@ TEST(IntrinsicsRefinement, ResumesWithTheSameBits) {
     for (int i = 0; i < 13; ++i) (*first)->step();
     const TemporaryFolder folder;
     ASSERT_TRUE((*first)->save_checkpoint(folder / "run.gsc"));
-    auto second = Trainer::resume(folder / "run.gsc", capture, make_cpu_training());
-    ASSERT_TRUE(second) << second.error().text();
+    auto second = required(Trainer::resume(folder / "run.gsc", capture, make_cpu_training()));
     const auto snapshot = (*first)->snapshot();
-    for (int i = 13; i < 30; ++i) (*second)->step();
+    for (int i = 13; i < 30; ++i) second->step();
     for (int i = 0; i < 5; ++i) (*first)->step();
     (*first)->restore(*snapshot);
     for (int i = 13; i < 30; ++i) (*first)->step();
     ASSERT_NE((*straight)->camera_of(1).fx, capture->views[1].camera.fx);
-    for (const Trainer* other : {second->get(), first->get()}) {
+    for (const Trainer* other : {second.get(), first->get()}) {
         EXPECT_TRUE(testing::same_bits((*straight)->model(), other->model()));
         for (std::size_t v = 0; v < capture->views.size(); ++v) {
             const Camera a = (*straight)->camera_of(v), b = other->camera_of(v);

@@ -1,8 +1,5 @@
 // Model files cut at every byte, counts that lie, numbers that are none: an error that names the
 // file and the place.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <limits>
 
@@ -12,16 +9,9 @@
 namespace gs::test {
 namespace {
 
-using ::testing::HasSubstr;
-
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-CaptureOptions cameras_only() {
-    CaptureOptions options;
-    options.photos = false;
-    options.test_every = 0;
-    return options;
-}
+CaptureOptions cameras_only() { return {.test_every = 0, .photos = false}; }
 
 TEST(BadInput, ColmapBinaryCutAtEveryByte) {
     const TempFolder folder;
@@ -97,8 +87,7 @@ TEST(BadInput, ColmapTextCutAndBroken) {
 
 TEST(BadInput, PosesThatAreNoNumbersAreSkipped) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.rotation = {kNan, 0, 0, 0};
+    ColmapFiles files{.rotation = {kNan, 0, 0, 0}};
     files.write(folder);
     const auto none = load_capture(folder.path(), cameras_only());
     ASSERT_FALSE(none);
@@ -110,11 +99,10 @@ TEST(BadInput, PosesThatAreNoNumbersAreSkipped) {
     std::memcpy(images.data() + second + 4 + 32, &kNan, sizeof kNan);
     files.write(folder);
     folder.write("sparse/0/images.bin", images);
-    const auto capture = load_capture(folder.path(), cameras_only());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 2u);
-    ASSERT_EQ(capture->skipped.size(), 1u);
-    EXPECT_THAT(capture->skipped[0], HasSubstr("b.png: its position"));
+    const auto capture = required(load_capture(folder.path(), cameras_only()));
+    EXPECT_EQ(capture.views.size(), 2u);
+    ASSERT_EQ(capture.skipped.size(), 1u);
+    EXPECT_THAT(capture.skipped[0], HasSubstr("b.png: its position"));
 }
 
 TEST(BadInput, CamerasThatCannotBe) {
@@ -125,8 +113,7 @@ TEST(BadInput, CamerasThatCannotBe) {
                                    {24, kNan},
                                    {24, INFINITY}}) {
         const TempFolder folder;
-        ColmapFiles files;
-        files.width = width;
+        ColmapFiles files{.width = width};
         files.params[0] = f;
         files.write(folder);
         const auto capture = load_capture(folder.path(), cameras_only());
@@ -134,8 +121,7 @@ TEST(BadInput, CamerasThatCannotBe) {
         EXPECT_THAT(capture.error().text(), HasSubstr("no view is left"));
     }
     const TempFolder folder;
-    ColmapFiles files;
-    files.model = 99;
+    ColmapFiles files{.model = 99};
     files.write(folder);
     EXPECT_THAT(load_capture(folder.path(), cameras_only()).error().text(),
                 HasSubstr("unknown model number 99"));
@@ -150,10 +136,9 @@ TEST(BadInput, PointsMissingOrNoNumbers) {
     folder.write("sparse/0/points3D.bin", points);
     EXPECT_EQ(load_capture(folder.path(), cameras_only())->points.size(), files.points - 1);
     fs::remove(folder / "sparse/0/points3D.bin");
-    const auto capture = load_capture(folder.path(), cameras_only());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_TRUE(capture->points_are_random);
-    for (const SparsePoint& p : capture->points)
+    const auto capture = required(load_capture(folder.path(), cameras_only()));
+    EXPECT_TRUE(capture.points_are_random);
+    for (const SparsePoint& p : capture.points)
         ASSERT_TRUE(std::isfinite(p.position.x + p.position.y + p.position.z));
 }
 

@@ -1,7 +1,4 @@
 // COLMAP captures made for the purpose: what is read, how photos become views, how views are split.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/captures/shrunk_capture.h"
 #include "tests/unit/io_files.h"
@@ -9,23 +6,19 @@
 namespace gs::test {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(Capture, ColmapBinaryIsReadAsWritten) {
     const TempFolder folder;
     ColmapFiles files;
     files.rotation = {2, 0, 0, 2};  // a quarter turn about z, not of length 1
     files.names = {"cam1/b.png", "a.png"};
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     EXPECT_TRUE(find_capture(folder.path()).certain);
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->format, "COLMAP binary");
-    ASSERT_EQ(capture->views.size(), 2u);
-    EXPECT_EQ(capture->views[0].name, "a.png");
-    EXPECT_EQ(capture->views[1].name, "cam1/b.png");
-    const Camera& camera = capture->views[1].camera;
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.format, "COLMAP binary");
+    ASSERT_EQ(capture.views.size(), 2u);
+    EXPECT_EQ(capture.views[0].name, "a.png");
+    EXPECT_EQ(capture.views[1].name, "cam1/b.png");
+    const Camera& camera = capture.views[1].camera;
     EXPECT_EQ(camera.fx, 30);
     EXPECT_EQ(camera.fy, 31);
     EXPECT_EQ(camera.cx, 11);
@@ -33,12 +26,12 @@ TEST(Capture, ColmapBinaryIsReadAsWritten) {
     EXPECT_NEAR(camera.rotation.m[1][0], 1, 1e-12);
     EXPECT_NEAR(camera.rotation.m[0][1], -1, 1e-12);
     EXPECT_EQ(camera.translation.z, 2);
-    EXPECT_EQ(capture->views[0].photo.bytes, pattern(24, 18, 3, 1).bytes);
-    ASSERT_EQ(capture->points.size(), 5u);
-    EXPECT_EQ(capture->points[4].position.z, 3);
-    EXPECT_EQ(capture->points[4].rgb[2], 3);
-    EXPECT_FALSE(capture->points_are_random);
-    EXPECT_EQ(capture->reprojection_px, 0.5);
+    EXPECT_EQ(capture.views[0].photo.bytes, pattern(24, 18, 3, 1).bytes);
+    ASSERT_EQ(capture.points.size(), 5u);
+    EXPECT_EQ(capture.points[4].position.z, 3);
+    EXPECT_EQ(capture.points[4].rgb[2], 3);
+    EXPECT_FALSE(capture.points_are_random);
+    EXPECT_EQ(capture.reprojection_px, 0.5);
 }
 
 TEST(Capture, TheModelIsFoundInItsUsualPlaces) {
@@ -50,9 +43,8 @@ TEST(Capture, TheModelIsFoundInItsUsualPlaces) {
         const auto capture = load_capture(folder.path(), no_split());
         ASSERT_TRUE(capture) << place << ": " << capture.error().text();
         EXPECT_EQ(capture->views.size(), 3u);
-        const auto inner = load_capture(folder / place, no_split());
-        ASSERT_TRUE(inner) << inner.error().text();
-        EXPECT_EQ(inner->views.size(), 3u);
+        const auto inner = required(load_capture(folder / place, no_split()));
+        EXPECT_EQ(inner.views.size(), 3u);
     }
 }
 
@@ -66,25 +58,22 @@ TEST(Capture, TextModelWithCommentsAndBlanksInNames) {
     folder.write("sparse/0/points3D.txt", "1 0 0 3 9 8 7 0.5 1 0\r\n2 nan 0 3 9 8 7 0.5\n");
     put_png(folder / "images/my photo.png", pattern(24, 18, 3));
     put_png(folder / "images/b.png", pattern(24, 18, 3));
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->format, "COLMAP text");
-    ASSERT_EQ(capture->views.size(), 2u);
-    EXPECT_EQ(capture->views[1].name, "my photo.png");
-    EXPECT_EQ(capture->views[1].camera.fy, 30);
-    EXPECT_EQ(capture->points.size(), 1u);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("1 points without a finite position"));
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.format, "COLMAP text");
+    ASSERT_EQ(capture.views.size(), 2u);
+    EXPECT_EQ(capture.views[1].name, "my photo.png");
+    EXPECT_EQ(capture.views[1].camera.fy, 30);
+    EXPECT_EQ(capture.points.size(), 1u);
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("1 points without a finite position"));
 }
 
 TEST(Capture, PhotosWithoutAPoseAreListed) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
-    const auto before = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(before) << before.error().text();
-    EXPECT_TRUE(before->unposed.empty());
-    const std::string posed = fs::path(before->views[0].name).stem().string();
+    files.write_capture(folder);
+    const auto before = required(load_capture(folder.path(), no_split()));
+    EXPECT_TRUE(before.unposed.empty());
+    const std::string posed = fs::path(before.views[0].name).stem().string();
     const fs::path photos = folder / "images";
     put_png(photos / "lost.png", pattern(8, 8, 3));
     put_png(photos / (posed + "_depth.png"), pattern(8, 8, 3));  // belongs to a photo
@@ -93,38 +82,32 @@ TEST(Capture, PhotosWithoutAPoseAreListed) {
     for (const bool decoded : {true, false}) {
         CaptureOptions options = no_split();
         options.photos = decoded;
-        const auto after = load_capture(folder.path(), options);
-        ASSERT_TRUE(after) << after.error().text();
-        EXPECT_EQ(after->views.size(), before->views.size());
+        const auto after = required(load_capture(folder.path(), options));
+        EXPECT_EQ(after.views.size(), before.views.size());
         std::vector<std::string> expected{posed + "_1.png", "lost.png"};
-        std::sort(expected.begin(), expected.end());
-        EXPECT_EQ(after->unposed, expected);
+        std::ranges::sort(expected);
+        EXPECT_EQ(after.unposed, expected);
     }
 }
 
 TEST(Capture, LensesAreResampledWhereAskedAndSaidSo) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.width = 96;
-    files.height = 72;
-    files.model = 4;
-    files.params = {90, 91, 47, 37, -0.1, 0.01, 0.001, 0.002};
-    files.write(folder);
-    files.write_photos(folder);
-    const auto capture = load_capture(folder.path(), pinholes());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views[0].camera.model, CameraModel::pinhole);
-    EXPECT_EQ(capture->views[0].camera.width, capture->views[0].photo.width);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("resampled from OPENCV to a pinhole"));
+    ColmapFiles files{.model = 4,
+                      .width = 96,
+                      .height = 72,
+                      .params = {90, 91, 47, 37, -0.1, 0.01, 0.001, 0.002}};
+    files.write_capture(folder);
+    const auto capture = required(load_capture(folder.path(), pinholes()));
+    EXPECT_EQ(capture.views[0].camera.model, CameraModel::pinhole);
+    EXPECT_EQ(capture.views[0].camera.width, capture.views[0].photo.width);
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("resampled from OPENCV to a pinhole"));
 }
 
 TEST(Capture, UnsupportedLensGivesAdvice) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.model = 7;
+    ColmapFiles files{.model = 7};
     files.params.assign(5, 0.1);
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     const auto capture = load_capture(folder.path(), no_split());
     ASSERT_FALSE(capture);
     EXPECT_THAT(capture.error().text(), HasSubstr("FOV is not supported"));
@@ -133,16 +116,12 @@ TEST(Capture, UnsupportedLensGivesAdvice) {
 
 TEST(Capture, DownscaleDividesIntrinsicsExactly) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.width = 50;
-    files.height = 31;
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.width = 50, .height = 31};
+    files.write_capture(folder);
     CaptureOptions options = no_split();
     options.downscale = 3;
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    const View& view = capture->views[0];
+    const auto capture = required(load_capture(folder.path(), options));
+    const View& view = capture.views[0];
     EXPECT_EQ(view.camera.width, 17);
     EXPECT_EQ(view.camera.height, 10);
     EXPECT_EQ(view.camera.fx, 30.0 / 3);
@@ -162,37 +141,30 @@ TEST(Capture, DownscaleDividesIntrinsicsExactly) {
 // As if it had been loaded in that size; what a run does not train on has no pixels.
 TEST(Capture, ShrunkIsAsLoadedSmaller) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.width = 50;
-    files.height = 31;
-    files.names = {"a.png", "b.png", "c.png"};
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.width = 50, .height = 31, .names = {"a.png", "b.png", "c.png"}};
+    files.write_capture(folder);
     Image8 mask = constant(50, 31, {255});
     mask.bytes[7 * 50 + 11] = 0;
     put_png(folder / "masks/b.png", mask);
     CaptureOptions options = no_split();
-    const auto full = load_capture(folder.path(), options);
-    ASSERT_TRUE(full) << full.error().text();
+    const auto full = required(load_capture(folder.path(), options));
     options.downscale = 3;
-    const auto loaded = load_capture(folder.path(), options);
-    ASSERT_TRUE(loaded) << loaded.error().text();
-    Capture split = *full;
+    const auto loaded = required(load_capture(folder.path(), options));
+    Capture split = full;
     split.views[2].test = true;
     for (const bool streamed : {false, true}) {
         Capture from = split;
         if (streamed) {
             options.downscale = 1;
             options.photo_memory = 1;
-            auto stream = load_capture(folder.path(), options);
-            ASSERT_TRUE(stream) << stream.error().text();
-            ASSERT_TRUE(stream->source) << "it fits";
-            from = *stream;
+            auto stream = required(load_capture(folder.path(), options));
+            ASSERT_TRUE(stream.source) << "it fits";
+            from = stream;
         }
         const auto shrunk = shrunk_capture(from, 3);
         ASSERT_EQ(shrunk->views.size(), 3u);
         for (std::size_t v = 0; v < 3; ++v) {
-            const View &view = shrunk->views[v], &as = loaded->views[v];
+            const View &view = shrunk->views[v], &as = loaded.views[v];
             SCOPED_TRACE(view.name);
             EXPECT_EQ(view.camera.width, as.camera.width);
             EXPECT_EQ(view.photo.width, as.photo.width);
@@ -213,17 +185,12 @@ TEST(Capture, ShrunkIsAsLoadedSmaller) {
 
 TEST(Capture, AutomaticDownscaleLimitsTheLongestSide) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.width = 4000;
-    files.height = 20;
-    files.names = {"a.png"};
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.width = 4000, .height = 20, .names = {"a.png"}};
+    files.write_capture(folder);
     CaptureOptions options = no_split();
     options.downscale = 0;
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views[0].camera.width, 1333);
+    const auto capture = required(load_capture(folder.path(), options));
+    EXPECT_EQ(capture.views[0].camera.width, 1333);
     const auto forecast = forecast_capture(find_capture(folder.path()), options);
     ASSERT_TRUE(forecast);
     EXPECT_EQ(forecast->width, 1333);
@@ -236,70 +203,60 @@ TEST(Capture, PhotosOfAnotherSizeRescaleTheirCamera) {
     put_png(folder / "images/a.png", pattern(48, 36, 3));
     put_png(folder / "images/b.png", pattern(24, 18, 3));
     put_png(folder / "images/c.png", pattern(30, 30, 3));
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    ASSERT_EQ(capture->views.size(), 2u);
-    EXPECT_EQ(capture->views[0].camera.fx, 60);
-    EXPECT_EQ(capture->views[0].camera.cy, 20);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("intrinsics scaled"));
-    ASSERT_EQ(capture->skipped.size(), 1u);
-    EXPECT_THAT(capture->skipped[0], HasSubstr("c.png"));
-    EXPECT_THAT(capture->skipped[0], HasSubstr("another aspect"));
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    ASSERT_EQ(capture.views.size(), 2u);
+    EXPECT_EQ(capture.views[0].camera.fx, 60);
+    EXPECT_EQ(capture.views[0].camera.cy, 20);
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("intrinsics scaled"));
+    ASSERT_EQ(capture.skipped.size(), 1u);
+    EXPECT_THAT(capture.skipped[0], HasSubstr("c.png"));
+    EXPECT_THAT(capture.skipped[0], HasSubstr("another aspect"));
 }
 
 TEST(Capture, AlphaIsCompositedOverTheBackground) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"a.png"};
+    ColmapFiles files{.names = {"a.png"}};
     files.write(folder);
     Image8 photo = constant(24, 18, {200, 100, 0, 51});  // alpha 0.2
     put_png(folder / "images/a.png", photo);
     CaptureOptions options = no_split();
     options.background = {1, 1, 1};
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views[0].photo.bytes, constant(24, 18, {244, 224, 204}).bytes);
+    const auto capture = required(load_capture(folder.path(), options));
+    EXPECT_EQ(capture.views[0].photo.bytes, constant(24, 18, {244, 224, 204}).bytes);
 }
 
 TEST(Capture, MasksAreFoundByEveryUsualName) {
     for (const char* name : {"a.png", "a.png.png", "mask.png"}) {
         const TempFolder folder;
-        ColmapFiles files;
-        files.names = {"a.png"};
-        files.write(folder);
-        files.write_photos(folder);
+        ColmapFiles files{.names = {"a.png"}};
+        files.write_capture(folder);
         Image8 mask = constant(24, 18, {1});  // anything but 0 keeps a pixel
         mask.bytes[5 * 24 + 7] = 0;
         put_png(folder / "masks" / name, mask);
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        const Image8& loaded = capture->views[0].mask;
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        const Image8& loaded = capture.views[0].mask;
         ASSERT_EQ(loaded.pixels(), 24u * 18u) << name;
         EXPECT_EQ(*loaded.at(7, 5), 0);
-        EXPECT_EQ(std::count(loaded.bytes.begin(), loaded.bytes.end(), 255), 24 * 18 - 1);
+        EXPECT_EQ(std::ranges::count(loaded.bytes, 255), 24 * 18 - 1);
         CaptureOptions options = no_split();
         options.downscale = 2;
         const auto half = load_capture(folder.path(), options);
         EXPECT_EQ(*half->views[0].mask.at(3, 2), 0);
-        EXPECT_EQ(
-            std::count(half->views[0].mask.bytes.begin(), half->views[0].mask.bytes.end(), 255),
-            12 * 9 - 1);
+        EXPECT_EQ(std::ranges::count(half->views[0].mask.bytes, 255), 12 * 9 - 1);
     }
 }
 
 TEST(Capture, AMaskOfTheWrongShapeIsNamedAndLeftOut) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     put_png(folder / "m/b.png", constant(20, 20, {0}));
     CaptureOptions options = no_split();
     options.masks = (folder / "m").string();
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 3u);
-    EXPECT_TRUE(capture->views[1].mask.empty());
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("mask not used"));
+    const auto capture = required(load_capture(folder.path(), options));
+    EXPECT_EQ(capture.views.size(), 3u);
+    EXPECT_TRUE(capture.views[1].mask.empty());
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("mask not used"));
     options.masks = (folder / "nowhere").string();
     EXPECT_EQ(load_capture(folder.path(), options).error().kind, ErrorKind::not_found);
 }
@@ -307,8 +264,7 @@ TEST(Capture, AMaskOfTheWrongShapeIsNamedAndLeftOut) {
 TEST(Capture, MasksThatDoNotCountAreSaid) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     const auto notes = [&](CaptureOptions options) {
         std::string out;
         for (const bool photos : {true, false}) {
@@ -349,10 +305,8 @@ TEST(Capture, TestViewsByNumberAndByName) {
     ColmapFiles files;
     files.names.clear();
     for (int i = 0; i < 10; ++i) files.names.push_back(fmt::format("x/{:04}.png", 9 - i));
-    files.write(folder);
-    files.write_photos(folder);
-    CaptureOptions options;
-    options.test_every = 4;
+    files.write_capture(folder);
+    CaptureOptions options{.test_every = 4};
     EXPECT_EQ(load_capture(folder.path(), options)->view_indices(true),
               (std::vector<std::size_t>{0, 4, 8}));
     options.test_views = {"0003", "x/0005.png", "x/0007"};
@@ -367,39 +321,31 @@ TEST(Capture, TestViewsByNumberAndByName) {
 
 TEST(Capture, TheOnlyViewTrains) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"a.png"};
-    files.points = 0;
-    files.write(folder);
-    files.write_photos(folder);
-    const auto capture = load_capture(folder.path(), {});
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->view_indices(false).size(), 1u);
-    EXPECT_TRUE(capture->points_are_random);
-    EXPECT_FALSE(capture->points.empty());
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("random"));
+    ColmapFiles files{.names = {"a.png"}, .points = 0};
+    files.write_capture(folder);
+    const auto capture = required(load_capture(folder.path(), {}));
+    EXPECT_EQ(capture.view_indices(false).size(), 1u);
+    EXPECT_TRUE(capture.points_are_random);
+    EXPECT_FALSE(capture.points.empty());
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("random"));
 }
 
 TEST(Capture, RandomPointsTakeThePlaceOfItsOwnWhereTheyAreAskedFor) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     CaptureOptions options = no_split();
     options.random_points = 70;
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_TRUE(capture->points_are_random);
-    EXPECT_EQ(capture->points.size(), 70u);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("the capture's points are ignored"));
+    const auto capture = required(load_capture(folder.path(), options));
+    EXPECT_TRUE(capture.points_are_random);
+    EXPECT_EQ(capture.points.size(), 70u);
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("the capture's points are ignored"));
 }
 
 TEST(Capture, RandomPointsDependOnTheSeedOnly) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.points = 0;
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.points = 0};
+    files.write_capture(folder);
     CaptureOptions options;
     const auto a = load_capture(folder.path(), options), b = load_capture(folder.path(), options);
     options.seed = 1;
@@ -412,19 +358,16 @@ TEST(Capture, RandomPointsDependOnTheSeedOnly) {
 
 TEST(Capture, BadPhotosAreSkippedNamedAndCounted) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"a.png", "b.png", "c.png", "d.png"};
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.names = {"a.png", "b.png", "c.png", "d.png"}};
+    files.write_capture(folder);
     const std::string whole = *read_text_file(folder / "images/b.png");
     folder.write("images/b.png", whole.substr(0, whole.size() / 2));
     folder.write("images/c.png", "");
     fs::remove(folder / "images/d.png");
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 1u);
-    ASSERT_EQ(capture->skipped.size(), 3u);
-    const std::string skipped = joined(capture->skipped);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.views.size(), 1u);
+    ASSERT_EQ(capture.skipped.size(), 3u);
+    const std::string skipped = joined(capture.skipped);
     for (const char* what : {"b.png: is a damaged PNG: the file ends too early, at byte 41 (copy",
                              "c.png: is empty", "d.png: no such photo"})
         EXPECT_THAT(skipped, HasSubstr(what));
@@ -440,29 +383,26 @@ TEST(Capture, WithoutPhotosCamerasAndPointsLoad) {
     files.write(folder);
     CaptureOptions options = no_split();
     options.photos = false;
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 3u);
-    EXPECT_TRUE(capture->views[0].photo.empty());
-    EXPECT_EQ(capture->views[0].camera.width, 24);
+    const auto capture = required(load_capture(folder.path(), options));
+    EXPECT_EQ(capture.views.size(), 3u);
+    EXPECT_TRUE(capture.views[0].photo.empty());
+    EXPECT_EQ(capture.views[0].camera.width, 24);
     // Nobody decoded a photo, but who has none is known.
-    EXPECT_THAT(capture->missing,
+    EXPECT_THAT(capture.missing,
                 testing::ElementsAre("a.png: no such photo", "b.png: no such photo",
                                      "c.png: no such photo"));
     files.write_photos(folder);
     folder.write("images/b.png", "no picture");
-    const auto with_photos = load_capture(folder.path(), options);
-    ASSERT_TRUE(with_photos) << with_photos.error().text();
-    EXPECT_EQ(with_photos->views.size(), 3u);
-    ASSERT_EQ(with_photos->missing.size(), 1u);
-    EXPECT_THAT(with_photos->missing[0], testing::StartsWith("b.png: "));
+    const auto with_photos = required(load_capture(folder.path(), options));
+    EXPECT_EQ(with_photos.views.size(), 3u);
+    ASSERT_EQ(with_photos.missing.size(), 1u);
+    EXPECT_THAT(with_photos.missing[0], testing::StartsWith("b.png: "));
 }
 
 TEST(Capture, ProgressCountsAndCancels) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     CaptureOptions options;
     std::size_t last = 0;
     std::vector<std::string> uncounted;
@@ -486,14 +426,12 @@ TEST(Capture, ProgressCountsAndCancels) {
 TEST(Capture, ForecastMatchesWhatLoadingNeeds) {
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
-    const auto forecast = forecast_capture(find_capture(folder.path()), no_split());
-    ASSERT_TRUE(forecast) << forecast.error().text();
-    EXPECT_EQ(forecast->photos, 3u);
-    EXPECT_EQ(forecast->photo_bytes, 3u * 24 * 18 * 3);
-    EXPECT_EQ(forecast->points, 5u);
-    EXPECT_GT(forecast->decode_bytes, 0u);
+    files.write_capture(folder);
+    const auto forecast = required(forecast_capture(find_capture(folder.path()), no_split()));
+    EXPECT_EQ(forecast.photos, 3u);
+    EXPECT_EQ(forecast.photo_bytes, 3u * 24 * 18 * 3);
+    EXPECT_EQ(forecast.points, 5u);
+    EXPECT_GT(forecast.decode_bytes, 0u);
 }
 
 }  // namespace

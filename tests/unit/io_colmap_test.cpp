@@ -1,7 +1,4 @@
 // COLMAP models of newer versions and of other programs: lenses, and text as it is written there.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <numbers>
 
 #include "renderer/io/captures/capture_io.h"
@@ -10,8 +7,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 struct Lens {
     const char* name;
@@ -80,26 +75,23 @@ TEST(Colmap, LensesOfVersion41AreUsedWhereOursHaveThem) {
     {
         const TempFolder folder;
         write_text_model(folder);
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        expect_lenses(*capture);
-        EXPECT_THAT(joined(capture->skipped),
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        expect_lenses(capture);
+        EXPECT_THAT(joined(capture.skipped),
                     HasSubstr("p8.png: camera model DIVISION is not supported"));
     }
     for (const std::int32_t unknown : {13, 18, 40}) {
         const TempFolder folder;
         write_binary_model(folder, unknown);
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        expect_lenses(*capture);
-        EXPECT_THAT(joined(capture->skipped),
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        expect_lenses(capture);
+        EXPECT_THAT(joined(capture.skipped),
                     HasSubstr(unknown == 13 ? "p8.png: camera model DIVISION"
                                             : "p8.png: its camera has the unknown model number"));
     }
     GS_NEED_DATA("bugs/c07_colmap41_lenses");
-    const auto real = load_capture(data_path("bugs/c07_colmap41_lenses"), no_split());
-    ASSERT_TRUE(real) << real.error().text();
-    EXPECT_EQ(real->views.size(), 8u) << joined(real->skipped);
+    const auto real = required(load_capture(data_path("bugs/c07_colmap41_lenses"), no_split()));
+    EXPECT_EQ(real.views.size(), 8u) << joined(real.skipped);
 }
 
 TEST(Colmap, LensesWhoseOtherNumbersAreZeroAreOurs) {
@@ -107,12 +99,10 @@ TEST(Colmap, LensesWhoseOtherNumbersAreZeroAreOurs) {
     ColmapFiles files;
     files.model = 11;  // RAD_TAN_THIN_PRISM_FISHEYE
     files.params = {30, 31, 12, 9, 0.1, 0.01, 0.001, 0.0001, 0, 0, 0, 0, 0, 0, 0, 0};
-    files.write(folder);
-    files.write_photos(folder);
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views[0].camera.model, CameraModel::opencv_fisheye);
-    EXPECT_EQ(capture->views[0].camera.distortion[3], 0.0001);
+    files.write_capture(folder);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.views[0].camera.model, CameraModel::opencv_fisheye);
+    EXPECT_EQ(capture.views[0].camera.distortion[3], 0.0001);
     files.params[12] = 1e-3;
     files.write(folder);
     EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(),
@@ -128,11 +118,8 @@ TEST(Colmap, LensesThatOursLackAreNamed) {
           Lens{"SIMPLE_DIVISION", 12, {30, 12, 9, -0.1}},
           Lens{"DIVISION", 13, {30, 31, 12, 9, 0.1}}, Lens{"EUCM", 16, {30, 31, 12, 9, 0.5, 1}}}) {
         const TempFolder folder;
-        ColmapFiles files;
-        files.model = lens.number;
-        files.params = lens.params;
-        files.write(folder);
-        files.write_photos(folder);
+        ColmapFiles files{.model = lens.number, .params = lens.params};
+        files.write_capture(folder);
         EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(),
                     HasSubstr(fmt::format("camera model {} is not supported", lens.name)));
     }
@@ -144,10 +131,9 @@ TEST(Colmap, ALensOfAnotherProgramLosesItsPhotosOnly) {
     folder.write("sparse/0/images.txt", "1 1 0 0 0 0 0 2 1 a.png\n\n2 1 0 0 0 0 0 2 2 b.png\n\n");
     for (const char* name : {"a.png", "b.png"})
         put_png(folder / "images" / name, pattern(24, 18, 3));
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 1u);
-    EXPECT_THAT(joined(capture->skipped), HasSubstr("b.png: its camera has the unknown model MEI"));
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.views.size(), 1u);
+    EXPECT_THAT(joined(capture.skipped), HasSubstr("b.png: its camera has the unknown model MEI"));
 }
 
 TEST(Colmap, TextOfOtherProgramsAndHands) {
@@ -186,11 +172,10 @@ TEST(Colmap, ColoursAsFractionsOfOne) {
     folder.write("sparse/0/images.txt", "1 1 0 0 0 0 0 2 1 a.png\n");
     folder.write("sparse/0/points3D.txt", "1 0 0 3 0.5 1 0 0.5\n2 1 0 3 0.2 0 0 0.5\n");
     put_png(folder / "images/a.png", pattern(24, 18, 3));
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->points[0].rgb[0], 128);
-    EXPECT_EQ(capture->points[0].rgb[1], 255);
-    EXPECT_EQ(capture->points[1].rgb[0], 51);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.points[0].rgb[0], 128);
+    EXPECT_EQ(capture.points[0].rgb[1], 255);
+    EXPECT_EQ(capture.points[1].rgb[0], 51);
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // Findings about whole files: values written after their activation, coordinates far from zero,
 // poses that are lost.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -15,8 +13,7 @@ namespace gs::test {
 namespace {
 
 const Finding* found(const std::vector<Finding>& findings, const std::string& id) {
-    const auto it = std::find_if(findings.begin(), findings.end(),
-                                 [&](const Finding& f) { return f.id == id; });
+    const auto it = std::ranges::find(findings, id, &Finding::id);
     return it == findings.end() ? nullptr : &*it;
 }
 
@@ -165,7 +162,7 @@ TEST(LostPoses, AreNamed) {
 TEST(LostPoses, OrdinaryCapturesHaveNone) {
     const auto none = [](const Capture& c) {
         const auto lost = lost_views(c);
-        return std::count(lost.begin(), lost.end(), 1) == 0;
+        return std::ranges::count(lost, 1) == 0;
     };
     EXPECT_TRUE(none(ring(8, 4)));
     EXPECT_TRUE(none(ring(3, 4)));

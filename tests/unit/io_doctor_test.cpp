@@ -1,8 +1,6 @@
 // Every finding of the doctor has a model or capture that it must be found in; the sound ones have
 // none. fix() leaves nothing fixable behind, and takes nothing else away. Real files have no
 // finding of the gravest kind.
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -50,9 +48,7 @@ void expect_complete(const std::vector<Finding>& findings) {
         EXPECT_GT(f.count, 0u) << f.id;
         EXPECT_LE(f.examples.size(), kFindingExamples) << f.id;
     }
-    EXPECT_TRUE(
-        std::is_sorted(findings.begin(), findings.end(),
-                       [](const Finding& a, const Finding& b) { return a.severity > b.severity; }));
+    EXPECT_TRUE(std::ranges::is_sorted(findings, std::greater{}, &Finding::severity));
 }
 
 struct SplatCase {
@@ -199,8 +195,8 @@ TEST(DoctorSplats, OneIsSpokenOfAsOneAndNumbersThatAreNoneAreToldOnce) {
     GaussianModel m = sound_splats();
     m.at(kMeans, 17) = kNaN;
     m.at(kQuats, 18) = 0;
-    SplatQuestions q;
-    q.notes = {"1 Gaussian has values that are NaN or infinite", "scale_2 is missing"};
+    const SplatQuestions q{
+        .notes = {"1 Gaussian has values that are NaN or infinite", "scale_2 is missing"}};
     const auto findings = examine(m, q).findings;
     ASSERT_EQ(ids_of(findings), "not-finite-positions degenerate-rotations reader ");
     EXPECT_EQ(findings[0].what, "1 Gaussian has a position that is NaN or infinite");
@@ -273,8 +269,7 @@ TEST(DoctorSplats, ManyRowsInOnePlaceAndAnyThreadCount) {
 
 TEST(DoctorSplats, MemoryIsComparedWithWhatThereIs) {
     const GaussianModel m = sound_splats();
-    SplatQuestions q;
-    q.cap = 5'000'000;
+    SplatQuestions q{.cap = 5'000'000};
     q.host_bytes = q.device_bytes = 1ull << 40;
     q.notes = {"scale_2 is missing"};
     const SplatReport roomy = examine(m, q);
@@ -390,14 +385,10 @@ TEST(DoctorCapture, NothingIsFoundInASoundOne) { EXPECT_EQ(ids_of(examine(sound_
 // As `info` loads it.
 TEST(DoctorCapture, MissingPhotosAreFoundWithoutDecodingAny) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"a.png", "b.png", "c.png", "d.png"};
-    files.write(folder);
-    files.write_photos(folder);
-    CaptureOptions options;
-    options.photos = false;
+    ColmapFiles files{.names = {"a.png", "b.png", "c.png", "d.png"}};
+    files.write_capture(folder);
     const auto left_out = [&]() -> std::pair<std::uint64_t, Severity> {
-        const auto capture = load_capture(folder.path(), options);
+        const auto capture = load_capture(folder.path(), {.photos = false});
         EXPECT_TRUE(capture) << capture.error().text();
         for (const Finding& f : examine(*capture))
             if (f.id == "photos-left-out") return {f.count, f.severity};
@@ -436,21 +427,17 @@ TEST(DoctorRealFiles, HaveNoErrors) {
           "splats/playbot/playbot_l4.splat", "splats/khr_gltf/khr_conformance_matrix.glb"}) {
         const fs::path path = data_path(name);
         if (!fs::exists(path)) continue;
-        const auto file = read_splats(path);
-        ASSERT_TRUE(file) << file.error().text();
-        const auto findings = examine(file->model).findings;
+        const auto file = required(read_splats(path));
+        const auto findings = examine(file.model).findings;
         EXPECT_NE(worst_of(findings), Severity::error) << name << ": " << ids_of(findings);
-        for (const Finding& f : examine(fix(file->model).model).findings)
+        for (const Finding& f : examine(fix(file.model).model).findings)
             EXPECT_FALSE(f.fixable) << name << f.id;
     }
     for (const char* name : {"captures/fox", "captures/sceaux", "captures/lego"}) {
         const fs::path path = data_path(name);
         if (!fs::exists(path)) continue;
-        CaptureOptions options;
-        options.photos = false;
-        const auto capture = load_capture(path, options);
-        ASSERT_TRUE(capture) << capture.error().text();
-        const auto findings = examine(*capture);
+        const auto capture = required(load_capture(path, {.photos = false}));
+        const auto findings = examine(capture);
         EXPECT_NE(worst_of(findings), Severity::error) << name << ": " << ids_of(findings);
     }
 }

@@ -1,6 +1,4 @@
 // Drives as captures: KITTI's and nuScenes' cameras and points, what is missing or wrong in them.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "renderer/io/captures/capture_io.h"
@@ -11,11 +9,7 @@
 namespace gs::test {
 namespace {
 
-CaptureOptions small_photos() {
-    CaptureOptions options;
-    options.downscale = 8;
-    return options;
-}
+CaptureOptions small_photos() { return {.downscale = 8}; }
 bool tells(const Capture& capture, const char* words) {
     for (const CaptureNote& note : capture.notes)
         if (note.text.find(words) != std::string::npos) return true;
@@ -55,17 +49,16 @@ struct MadeDrive {
 
 TEST(Drives, TheFourthColumnAndTheLidarsPlaceCount) {
     const MadeDrive made;
-    const auto capture = load_capture(made.folder.path(), CaptureOptions{});
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->format, "KITTI odometry");
-    ASSERT_EQ(capture->views.size(), 3u);
-    const Camera& camera = capture->views[2].camera;
+    const auto capture = required(load_capture(made.folder.path(), CaptureOptions{}));
+    EXPECT_EQ(capture.format, "KITTI odometry");
+    ASSERT_EQ(capture.views.size(), 3u);
+    const Camera& camera = capture.views[2].camera;
     EXPECT_EQ(camera.width, 48);
     EXPECT_NEAR(camera.position().z, 2, 1e-12);
     EXPECT_NEAR(camera.position().x, -0.06, 1e-12);  // 2.4 / 40 to the left
-    ASSERT_GT(capture->points.size(), 100u);
-    EXPECT_FALSE(capture->points_are_random);
-    for (const SparsePoint& p : capture->points) {
+    ASSERT_GT(capture.points.size(), 100u);
+    EXPECT_FALSE(capture.points_are_random);
+    for (const SparsePoint& p : capture.points) {
         EXPECT_NEAR(p.position.z, 10, 0.05);  // in every sweep: their motion is taken out
         EXPECT_EQ(p.rgb[0], 200);             // from a photo
     }
@@ -116,14 +109,13 @@ TEST(Drives, WhatMovesIsLeftOut) {
     }
     log.world_from_sensor = Trajectory(poses);
     log.read = [](std::size_t i) -> Result<LidarSweep> {
-        LidarSweep sweep;
-        sweep.time = 0.1 * static_cast<double>(i);
+        LidarSweep sweep{.time = 0.1 * static_cast<double>(i)};
         for (double azimuth = -0.6; azimuth < 0.6; azimuth += 0.004)
             for (double elevation = -0.1; elevation < 0.1; elevation += 0.008) {
-                LidarBeam b;
-                b.direction = {static_cast<float>(std::cos(azimuth) * std::cos(elevation)),
-                               static_cast<float>(std::sin(azimuth) * std::cos(elevation)),
-                               static_cast<float>(std::sin(elevation))};
+                LidarBeam b{
+                    .direction = {static_cast<float>(std::cos(azimuth) * std::cos(elevation)),
+                                  static_cast<float>(std::sin(azimuth) * std::cos(elevation)),
+                                  static_cast<float>(std::sin(elevation))}};
                 const double plate = -0.4 + 0.16 * static_cast<double>(i);
                 b.range = std::abs(azimuth - plate) < 0.05 ? 10 : 20;
                 sweep.beams.push_back(b);
@@ -140,25 +132,23 @@ TEST(Drives, WhatMovesIsLeftOut) {
 
 TEST(Drives, RealOnes) {
     GS_NEED_DATA("captures/kitti_drive");
-    const auto drive = load_capture(data_path("captures/kitti_drive"), small_photos());
-    ASSERT_TRUE(drive) << drive.error().text();
-    EXPECT_EQ(drive->views.size(), 32u);
-    EXPECT_TRUE(drive->skipped.empty());
-    EXPECT_GT(drive->points.size(), 50'000u);
-    EXPECT_LE(drive->points.size(), 200'000u);
-    EXPECT_NEAR(drive->views[9].camera.position().x, -0.06, 0.03);
+    const auto drive = required(load_capture(data_path("captures/kitti_drive"), small_photos()));
+    EXPECT_EQ(drive.views.size(), 32u);
+    EXPECT_TRUE(drive.skipped.empty());
+    EXPECT_GT(drive.points.size(), 50'000u);
+    EXPECT_LE(drive.points.size(), 200'000u);
+    EXPECT_NEAR(drive.views[9].camera.position().x, -0.06, 0.03);
 
     GS_NEED_DATA("captures/nuscenes_sample");
-    const auto sample = load_capture(data_path("captures/nuscenes_sample"), small_photos());
-    ASSERT_TRUE(sample) << sample.error().text();
-    EXPECT_EQ(sample->views.size(), 6u);
-    EXPECT_GT(sample->points.size(), 10'000u);
+    const auto sample =
+        required(load_capture(data_path("captures/nuscenes_sample"), small_photos()));
+    EXPECT_EQ(sample.views.size(), 6u);
+    EXPECT_GT(sample.points.size(), 10'000u);
 
     GS_NEED_DATA("captures/kitti_frame");
-    const auto frame = load_capture(data_path("captures/kitti_frame"), small_photos());
-    ASSERT_TRUE(frame) << frame.error().text();
-    EXPECT_EQ(frame->views.size(), 1u);
-    EXPECT_GT(frame->points.size(), 10'000u);
+    const auto frame = required(load_capture(data_path("captures/kitti_frame"), small_photos()));
+    EXPECT_EQ(frame.views.size(), 1u);
+    EXPECT_GT(frame.points.size(), 10'000u);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // for each test.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,9 +14,12 @@
 #include "base/file.h"
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/images/image_io.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs::test {
+
+using ::testing::HasSubstr;
 
 class TempFolder : public TemporaryFolder {
   public:
@@ -122,6 +126,10 @@ struct ColmapFiles {
                 folder / "images" / names[i],
                 pattern(static_cast<int>(width), static_cast<int>(height), 3, static_cast<int>(i)));
     }
+    void write_capture(const TempFolder& folder) const {
+        write(folder);
+        write_photos(folder);
+    }
 };
 
 /// A camera-to-world matrix as text, at (0, 0, z), looking along -z (OpenGL). A line each.
@@ -130,11 +138,7 @@ inline std::string joined(const std::vector<std::string>& lines) {
     for (const std::string& line : lines) out += line + "\n";
     return out;
 }
-inline CaptureOptions no_split() {
-    CaptureOptions options;
-    options.test_every = 0;
-    return options;
-}
+inline CaptureOptions no_split() { return {.test_every = 0}; }
 /// The same, and photos are resampled to pinholes.
 inline CaptureOptions pinholes() {
     CaptureOptions options = no_split();

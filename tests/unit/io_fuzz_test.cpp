@@ -1,8 +1,6 @@
 // A seeded mutator over every parser: small inputs, real and made, with bytes flipped, numbers
 // replaced, pieces cut, doubled and moved. Whatever comes out, nothing crashes, hangs or allocates
 // without measure; run under ASan and UBSan by ./check.
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
@@ -13,11 +11,7 @@
 namespace gs::test {
 namespace {
 
-CaptureOptions small_options() {
-    CaptureOptions options;
-    options.threads = 1;
-    return options;
-}
+CaptureOptions small_options() { return {.threads = 1}; }
 
 /// COLMAP's lens models that are read, with numbers of a usual lens.
 std::vector<double> params_of(int lens) {
@@ -45,11 +39,8 @@ constexpr int kColmapLenses[] = {0, 1, 2, 3, 4, 5, 6, 8, 9, 10};
 
 void hammer_colmap(const char* file, const std::string& whole, std::uint64_t rounds, int lens = 1) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.model = lens;
-    files.params = params_of(lens);
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.model = lens, .params = params_of(lens)};
+    files.write_capture(folder);
     hammer(whole, rounds, [&](const std::string& bytes) {
         folder.write(fs::path("sparse/0") / file, bytes);
         const auto capture = load_capture(folder.path(), small_options());
@@ -68,13 +59,10 @@ TEST(Fuzz, ColmapImages) { hammer_colmap("images.bin", ColmapFiles{}.images(), 1
 TEST(Fuzz, ColmapPoints) { hammer_colmap("points3D.bin", ColmapFiles{}.points3d(), 1000); }
 TEST(Fuzz, ColmapLenses) {
     for (const int lens : kColmapLenses) {
-        ColmapFiles files;
-        files.model = lens;
-        files.params = params_of(lens);
+        ColmapFiles files{.model = lens, .params = params_of(lens)};
         {  // it is read as it is: what is hammered is no file that is refused anyway
             const TempFolder folder;
-            files.write(folder);
-            files.write_photos(folder);
+            files.write_capture(folder);
             const auto capture = load_capture(folder.path(), small_options());
             ASSERT_TRUE(capture) << lens << ": " << capture.error().text();
             EXPECT_GT(capture->views.size(), 0u) << lens;
@@ -122,8 +110,7 @@ TEST(Fuzz, ColmapLensesOfVersion41AndOneLineAPhoto) {
         });
     }
     for (const int lens : {14, 17, 40}) {
-        ColmapFiles files;
-        files.model = lens;
+        ColmapFiles files{.model = lens};
         files.params.resize(lens == 17 ? 2 : 3, 20.0);
         hammer_colmap("cameras.bin", files.cameras(), 300, lens);
     }
@@ -132,8 +119,7 @@ TEST(Fuzz, ColmapLensesOfVersion41AndOneLineAPhoto) {
 TEST(Fuzz, ListsOfTestPhotos) {
     const TempFolder folder;
     const ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
+    files.write_capture(folder);
     const std::pair<const char*, std::string> lists[] = {
         {"sparse/0/test.txt", "# held out\r\na.png\nimages/b\nC:\\x\\c.JPG\n"},
         {"split.json",

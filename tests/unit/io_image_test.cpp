@@ -1,11 +1,9 @@
-#include <gtest/gtest.h>
 #include <png.h>
 #include <turbojpeg.h>
 
 #include <cmath>
 
 #include "renderer/io/images/image_io.h"
-#include "tests/support/data.h"
 #include "tests/support/npz.h"
 #include "tests/unit/io_files.h"
 
@@ -55,15 +53,13 @@ TEST(Images, PngComesBackExactly) {
     for (const int channels : {1, 3, 4}) {
         const Image8 image = pattern(37, 21, channels);
         ASSERT_TRUE(write_png(folder / "p.png", image));
-        const auto size = probe_image(folder / "p.png");
-        ASSERT_TRUE(size) << size.error().text();
-        EXPECT_EQ(size->width, 37);
-        EXPECT_EQ(size->height, 21);
-        EXPECT_EQ(size->channels, channels);
-        const auto read = read_image(folder / "p.png");
-        ASSERT_TRUE(read) << read.error().text();
-        EXPECT_EQ(read->channels, channels);
-        EXPECT_EQ(read->bytes, image.bytes);
+        const auto size = required(probe_image(folder / "p.png"));
+        EXPECT_EQ(size.width, 37);
+        EXPECT_EQ(size.height, 21);
+        EXPECT_EQ(size.channels, channels);
+        const auto read = required(read_image(folder / "p.png"));
+        EXPECT_EQ(read.channels, channels);
+        EXPECT_EQ(read.bytes, image.bytes);
     }
 }
 
@@ -71,44 +67,38 @@ TEST(Images, OtherPngKindsBecomeEightBit) {
     const TempFolder folder;
     write_raw_png(folder / "rgb16.png", 2, 1, 16, PNG_COLOR_TYPE_RGB,
                   {{0x00, 0x80, 0xFF, 0xFF, 0x12, 0x34, 0, 0, 0x80, 0x80, 0x01, 0x00}});
-    const auto rgb = read_image(folder / "rgb16.png");
-    ASSERT_TRUE(rgb) << rgb.error().text();
+    const auto rgb = required(read_image(folder / "rgb16.png"));
     // 16 bits scaled by 255 / 65535 and rounded.
-    EXPECT_EQ(rgb->bytes, (std::vector<std::uint8_t>{0, 255, 18, 0, 128, 1}));
+    EXPECT_EQ(rgb.bytes, (std::vector<std::uint8_t>{0, 255, 18, 0, 128, 1}));
 
     write_raw_png(folder / "palette.png", 3, 1, 8, PNG_COLOR_TYPE_PALETTE, {{2, 0, 1}},
                   {{10, 20, 30}, {40, 50, 60}, {70, 80, 90}});
-    const auto palette = read_image(folder / "palette.png");
-    ASSERT_TRUE(palette) << palette.error().text();
-    EXPECT_EQ(palette->channels, 3);
-    EXPECT_EQ(palette->bytes, (std::vector<std::uint8_t>{70, 80, 90, 10, 20, 30, 40, 50, 60}));
+    const auto palette = required(read_image(folder / "palette.png"));
+    EXPECT_EQ(palette.channels, 3);
+    EXPECT_EQ(palette.bytes, (std::vector<std::uint8_t>{70, 80, 90, 10, 20, 30, 40, 50, 60}));
 
     write_raw_png(folder / "clear.png", 2, 1, 8, PNG_COLOR_TYPE_PALETTE, {{1, 0}},
                   {{10, 20, 30}, {40, 50, 60}}, {0});
-    const auto clear = read_image(folder / "clear.png");
-    ASSERT_TRUE(clear) << clear.error().text();
-    EXPECT_EQ(clear->bytes, (std::vector<std::uint8_t>{40, 50, 60, 255, 10, 20, 30, 0}));
+    const auto clear = required(read_image(folder / "clear.png"));
+    EXPECT_EQ(clear.bytes, (std::vector<std::uint8_t>{40, 50, 60, 255, 10, 20, 30, 0}));
 
     write_raw_png(folder / "gray1.png", 8, 1, 1, PNG_COLOR_TYPE_GRAY, {{0b10100001}});
-    const auto gray = read_image(folder / "gray1.png");
-    ASSERT_TRUE(gray) << gray.error().text();
-    EXPECT_EQ(gray->bytes, (std::vector<std::uint8_t>{255, 0, 255, 0, 0, 0, 0, 255}));
+    const auto gray = required(read_image(folder / "gray1.png"));
+    EXPECT_EQ(gray.bytes, (std::vector<std::uint8_t>{255, 0, 255, 0, 0, 0, 0, 255}));
 
     write_raw_png(folder / "ga.png", 1, 1, 8, PNG_COLOR_TYPE_GRAY_ALPHA, {{9, 200}});
-    const auto gray_alpha = read_image(folder / "ga.png");
-    ASSERT_TRUE(gray_alpha) << gray_alpha.error().text();
-    EXPECT_EQ(gray_alpha->bytes, (std::vector<std::uint8_t>{9, 9, 9, 200}));
+    const auto gray_alpha = required(read_image(folder / "ga.png"));
+    EXPECT_EQ(gray_alpha.bytes, (std::vector<std::uint8_t>{9, 9, 9, 200}));
 }
 
 TEST(Images, JpegIsDecodedByContentNotByName) {
     const TempFolder folder;
     const Image8 image = constant(40, 24, {200, 100, 50});
     folder.write("photo.png", encode_jpeg(image, 95));
-    const auto read = read_image(folder / "photo.png");
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->bytes.size(), image.bytes.size());
+    const auto read = required(read_image(folder / "photo.png"));
+    ASSERT_EQ(read.bytes.size(), image.bytes.size());
     for (std::size_t i = 0; i < image.bytes.size(); ++i)
-        ASSERT_NEAR(read->bytes[i], image.bytes[i], 3);
+        ASSERT_NEAR(read.bytes[i], image.bytes[i], 3);
     folder.write("gray.jpg", encode_jpeg(pattern(16, 16, 1), 90));
     EXPECT_EQ(read_image(folder / "gray.jpg")->channels, 1);
     EXPECT_EQ(probe_image(folder / "gray.jpg")->channels, 1);

@@ -1,4 +1,3 @@
-#include <gtest/gtest.h>
 
 #include <cmath>
 
@@ -13,16 +12,14 @@ namespace {
 
 Camera lens(CameraModel model, std::array<double, 12> distortion, int width = 320, int height = 240,
             double f = 300) {
-    Camera camera;
-    camera.model = model;
-    camera.width = width;
-    camera.height = height;
-    camera.fx = f;
-    camera.fy = 0.98 * f;
-    camera.cx = 0.51 * width;
-    camera.cy = 0.49 * height;
-    camera.distortion = distortion;
-    return camera;
+    return {.model = model,
+            .width = width,
+            .height = height,
+            .fx = f,
+            .fy = 0.98 * f,
+            .cx = 0.51 * width,
+            .cy = 0.49 * height,
+            .distortion = distortion};
 }
 
 /// Where a direction (x/z, y/z) lands, px.
@@ -123,15 +120,13 @@ TEST(Lens, AbsurdLensesMarkWhatIsNotCovered) {
 // The same photos with their lens (or a fisheye) kept, and as COLMAP undistorted them, show the
 // same along the same rays.
 void expect_same_rays(const char* distorted_name) {
-    CaptureOptions options;
-    options.undistort = true;
+    const CaptureOptions options{.undistort = true};
     const auto straight = load_capture(data_path("captures/fox"), options);
     const auto resampled = load_capture(data_path(distorted_name), options);
     ASSERT_TRUE(straight && resampled);
     std::size_t compared = 0;
     for (const View& view : resampled->views) {
-        const auto other = std::find_if(straight->views.begin(), straight->views.end(),
-                                        [&](const View& v) { return v.name == view.name; });
+        const auto other = std::ranges::find(straight->views, view.name, &View::name);
         if (other == straight->views.end() || ++compared > 3) continue;
         const Vec3d apart = view.camera.position() - other->camera.position();
         EXPECT_LT(std::sqrt(dot(apart, apart)), 1e-4);

@@ -1,20 +1,15 @@
 // Sets of levels that we write: every Gaussian of every level once, in a region that covers it, in
 // files that readers of a set read.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "renderer/io/splats/level_set.h"
-#include "renderer/math/scalar.h"
 #include "tests/unit/io_splat_models.h"
 
 namespace gs::test {
 namespace {
 
-using ::testing::HasSubstr;
 constexpr std::size_t kFinest = 150'000, kCoarse = 50'000;
 
 const std::vector<GaussianModel>& two_levels() {
@@ -40,28 +35,25 @@ std::vector<nlohmann::json> leaves_of(const nlohmann::json& node) {
 TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
     const TempFolder folder;
     const fs::path path = folder / "lod-meta.json";
-    const auto notes = write_level_set(path, two_levels(), {});
-    ASSERT_TRUE(notes) << notes.error().text();
-    EXPECT_THAT(joined(*notes), HasSubstr("1 Gaussian"));
-    const auto set = read_level_set(path);
-    ASSERT_TRUE(set) << set.error().text();
-    EXPECT_EQ(set->levels, 2u);
-    EXPECT_EQ(set->gaussians(0), kFinest - 1);
-    EXPECT_EQ(set->gaussians(1), kCoarse);
-    EXPECT_EQ(set->regions.size(), 64u) << "4 Ki at most";
+    const auto notes = required(write_level_set(path, two_levels(), {}));
+    EXPECT_THAT(joined(notes), HasSubstr("1 Gaussian"));
+    const auto set = required(read_level_set(path));
+    EXPECT_EQ(set.levels, 2u);
+    EXPECT_EQ(set.gaussians(0), kFinest - 1);
+    EXPECT_EQ(set.gaussians(1), kCoarse);
+    EXPECT_EQ(set.regions.size(), 64u) << "4 Ki at most";
     std::map<std::uint32_t, GaussianModel> files;
-    for (std::size_t i = 0; i < set->files.size(); ++i) {
-        auto file = read_level_file(*set, set->files[i], {});
-        ASSERT_TRUE(file) << file.error().text();
-        files.emplace(i, std::move(file->model));
+    for (std::size_t i = 0; i < set.files.size(); ++i) {
+        auto file = required(read_level_file(set, set.files[i], {}));
+        files.emplace(i, std::move(file.model));
     }
     std::map<std::uint32_t, std::size_t> used;
-    for (const LevelRegion& region : set->regions) {
+    for (const LevelRegion& region : set.regions) {
         ASSERT_TRUE(region.bounded);
         ASSERT_EQ(region.pieces, 2u);
-        for (const LevelPiece& piece : set->pieces_of(region)) {
+        for (const LevelPiece& piece : set.pieces_of(region)) {
             const GaussianModel& file = files.at(piece.file);
-            ASSERT_TRUE(check_piece(*set, piece, file));
+            ASSERT_TRUE(check_piece(set, piece, file));
             EXPECT_EQ(piece.offset, used[piece.file]) << "one region after the other";
             used[piece.file] += piece.count;
             for (std::size_t i = piece.offset; i < piece.offset + piece.count; ++i) {
@@ -73,9 +65,8 @@ TEST(LevelSets, HoldEveryGaussianOnceWhereItIs) {
         }
     }
     for (const auto& [file, model] : files) EXPECT_EQ(used[file], model.count);
-    const auto coarse = read_splats(path, {.lod = 1, .progress = {}});
-    ASSERT_TRUE(coarse) << coarse.error().text();
-    EXPECT_EQ(coarse->model.count, kCoarse);
+    const auto coarse = required(read_splats(path, {.lod = 1, .progress = {}}));
+    EXPECT_EQ(coarse.model.count, kCoarse);
 }
 
 TEST(LevelSets, OfManyGaussiansHaveLargerRegions) {
@@ -140,10 +131,9 @@ TEST(LevelSets, OfOnePlaceAreOneRegion) {
     }
     const TempFolder folder;
     ASSERT_TRUE(write_level_set(folder / "lod-meta.json", levels, {}));
-    const auto set = read_level_set(folder / "lod-meta.json");
-    ASSERT_TRUE(set) << set.error().text();
-    EXPECT_EQ(set->regions.size(), 1u);
-    EXPECT_EQ(set->gaussians(1), kCoarse);
+    const auto set = required(read_level_set(folder / "lod-meta.json"));
+    EXPECT_EQ(set.regions.size(), 1u);
+    EXPECT_EQ(set.gaussians(1), kCoarse);
 }
 
 /// A set that is written part by part: parts share files, and each is cut for itself.
@@ -160,23 +150,20 @@ TEST(LevelSets, OfManyPartsHoldAllOfThem) {
         ASSERT_TRUE(writer.add(levels));
         EXPECT_FALSE(fs::exists(path));
     }
-    const auto notes = writer.finish();
-    ASSERT_TRUE(notes) << notes.error().text();
-    EXPECT_EQ(notes->size(), 1u) << joined(*notes) << " is said once";
-    const auto set = read_level_set(path);
-    ASSERT_TRUE(set) << set.error().text();
-    EXPECT_EQ(set->gaussians(0), kParts * (kFinest - 1));
-    EXPECT_EQ(set->gaussians(1), kParts * kCoarse);
-    EXPECT_EQ(set->regions.size(), kParts * 16) << "a million in 64, at most 15,625 each";
-    EXPECT_EQ(set->files.size(), 3u) << "of 512 Ki and the rest, and of all that is coarse";
+    const auto notes = required(writer.finish());
+    EXPECT_EQ(notes.size(), 1u) << joined(notes) << " is said once";
+    const auto set = required(read_level_set(path));
+    EXPECT_EQ(set.gaussians(0), kParts * (kFinest - 1));
+    EXPECT_EQ(set.gaussians(1), kParts * kCoarse);
+    EXPECT_EQ(set.regions.size(), kParts * 16) << "a million in 64, at most 15,625 each";
+    EXPECT_EQ(set.files.size(), 3u) << "of 512 Ki and the rest, and of all that is coarse";
     // Each part's own values, at its own place.
-    const auto one = read_splats(path, {.lod = 1, .progress = {}});
-    ASSERT_TRUE(one) << one.error().text();
-    ASSERT_EQ(one->model.count, kParts * kCoarse);
+    const auto one = required(read_splats(path, {.lod = 1, .progress = {}}));
+    ASSERT_EQ(one.model.count, kParts * kCoarse);
     for (std::size_t part = 0; part < kParts; ++part) {
         double sum = 0;
         for (std::size_t i = part * kCoarse; i < (part + 1) * kCoarse; ++i)
-            sum += static_cast<double>(one->model.at(kMeans, i));
+            sum += static_cast<double>(one.model.at(kMeans, i));
         double expected = 100.0 * static_cast<double>(part) * kCoarse;
         for (std::size_t i = 0; i < kCoarse; ++i)
             expected += static_cast<double>(two_levels()[1].at(kMeans, i));
@@ -185,10 +172,9 @@ TEST(LevelSets, OfManyPartsHoldAllOfThem) {
     // For a box only the files are read that reach into it.
     fs::remove_all(folder / "0_1");
     EXPECT_FALSE(read_splats(path));
-    const auto first = read_splats(
-        path, {.lod = 0, .progress = {}, .crop = ClipBox{{-50, -50, -50}, {50, 50, 50}}});
-    ASSERT_TRUE(first) << first.error().text();
-    EXPECT_EQ(first->model.count, kFinest - 1);
+    const auto first = required(read_splats(
+        path, {.lod = 0, .progress = {}, .crop = ClipBox{{-50, -50, -50}, {50, 50, 50}}}));
+    EXPECT_EQ(first.model.count, kFinest - 1);
     EXPECT_FALSE(LevelSetWriter(folder / "none" / "lod-meta.json", 2, 0, {}).finish());
 }
 
@@ -196,13 +182,11 @@ TEST(LevelSets, ReplaceTheSetThatWasThere) {
     const TempFolder folder;
     const fs::path path = folder / "lod-meta.json";
     ASSERT_TRUE(write_level_set(path, two_levels(), {}));
-    const auto notes = write_level_set(path, std::span(two_levels()).subspan(1), {});
-    ASSERT_TRUE(notes) << notes.error().text();
-    EXPECT_THAT(joined(*notes), HasSubstr("1_0/meta.json of the set that was there before"));
-    const auto set = read_level_set(path);
-    ASSERT_TRUE(set) << set.error().text();
-    EXPECT_EQ(set->levels, 1u);
-    EXPECT_EQ(set->gaussians(0), kCoarse);
+    const auto notes = required(write_level_set(path, std::span(two_levels()).subspan(1), {}));
+    EXPECT_THAT(joined(notes), HasSubstr("1_0/meta.json of the set that was there before"));
+    const auto set = required(read_level_set(path));
+    EXPECT_EQ(set.levels, 1u);
+    EXPECT_EQ(set.gaussians(0), kCoarse);
 }
 
 TEST(LevelSets, AreNotThereUntilTheyAreWhole) {

@@ -1,6 +1,4 @@
 // The mutator over every parser of lidars and drives.
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/lidar/lidar_log.h"
 #include "tests/unit/io_files.h"
@@ -76,10 +74,9 @@ TEST(Fuzz, OusterRecording) {
     const TempFolder folder;
     folder.write("r.json", kMetadata);
     folder.write("r.pcap", small_recording());
-    const auto whole = open_lidar_log(folder.path());
-    ASSERT_TRUE(whole) << whole.error().text();
-    ASSERT_EQ(whole->sweeps.size(), 2u);
-    EXPECT_EQ(whole->read(1)->beams.size(), 8u);
+    const auto whole = required(open_lidar_log(folder.path()));
+    ASSERT_EQ(whole.sweeps.size(), 2u);
+    EXPECT_EQ(whole.read(1)->beams.size(), 8u);
     hammer(small_recording(), 1500, [&](const std::string& bytes) {
         folder.write("r.pcap", bytes);
         return readable(folder.path());
@@ -107,8 +104,7 @@ TEST(Fuzz, KittiDrive) {
         {"poses/00.txt", "1 0 0 0 0 1 0 0 0 0 1 0\n1 0 0 0 0 1 0 0 0 0 1 1\n"}};
     for (const char* name : {"000000.png", "000001.png"})
         put_png(folder / (std::string("sequences/00/image_2/") + name), pattern(12, 8, 3));
-    CaptureOptions options;
-    options.threads = 1;
+    const CaptureOptions options{.threads = 1};
     for (const auto& [name, whole] : parts) {
         for (const auto& [other, content] : parts) folder.write(other, content);
         ASSERT_TRUE(readable(folder.path()));
@@ -137,8 +133,7 @@ TEST(Fuzz, NuscenesSample) {
         "\"lidar2cam\": [[0,-1,0,0],[0,0,-1,0],[1,0,0,0],[0,0,0,1]]}}}";
     folder.write("sample.json", whole);
     ASSERT_TRUE(readable(folder.path()));
-    CaptureOptions options;
-    options.threads = 1;
+    const CaptureOptions options{.threads = 1};
     const std::pair<const char*, std::string> parts[] = {{"l.bin", points.bytes},
                                                          {"sample.json", whole}};
     for (const auto& [name, content] : parts) {

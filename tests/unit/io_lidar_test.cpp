@@ -1,7 +1,5 @@
 // Sweeps of lidars: decoded Ouster packets against stored values, damaged recordings, KITTI's and
 // nuScenes' points, trajectories.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 #include <numbers>
@@ -34,14 +32,13 @@ bool mentions(const std::vector<std::string>& lines, const char* words) {
 TEST(Ouster, DecodesWhatIsStored) {
     GS_NEED_DATA(kRecording);
     const Arrays stored = load_npz(data_path("lidar/ouster/os1_128_decoded.npz"));
-    const auto log = open_lidar_log(data_path(kRecording));
-    ASSERT_TRUE(log) << log.error().text();
-    EXPECT_EQ(log->format, "Ouster OS-1-128");
-    EXPECT_TRUE(log->posed);
-    EXPECT_TRUE(log->skipped.empty());
-    ASSERT_EQ(log->sweeps.size(), 3u);
+    const auto log = required(open_lidar_log(data_path(kRecording)));
+    EXPECT_EQ(log.format, "Ouster OS-1-128");
+    EXPECT_TRUE(log.posed);
+    EXPECT_TRUE(log.skipped.empty());
+    ASSERT_EQ(log.sweeps.size(), 3u);
     for (std::size_t k = 0; k < 3; ++k) {
-        const auto sweep = log->read(k);
+        const auto sweep = log.read(k);
         ASSERT_TRUE(sweep);
         ASSERT_EQ(sweep->beams.size(), 128u * 1024u);
         const std::string f = "f" + std::to_string(k) + "_";
@@ -114,21 +111,19 @@ TEST(Ouster, DamagedRecordingsLoseOnlyWhatIsDamaged) {
     const auto packets = lidar_packets(pcap);
     ASSERT_EQ(packets.size(), 192u);
 
-    const auto cut = reopened(folder, pcap.substr(0, packets[100].at + 900), metadata);
-    ASSERT_TRUE(cut) << cut.error().text();
-    EXPECT_EQ(cut->sweeps.size(), 2u);
-    EXPECT_FALSE(cut->posed);
-    EXPECT_TRUE(mentions(cut->notes, "ends inside"));
-    EXPECT_EQ(cut->read(1)->beams.size(), 36u * 16u * 128u);
+    const auto cut = required(reopened(folder, pcap.substr(0, packets[100].at + 900), metadata));
+    EXPECT_EQ(cut.sweeps.size(), 2u);
+    EXPECT_FALSE(cut.posed);
+    EXPECT_TRUE(mentions(cut.notes, "ends inside"));
+    EXPECT_EQ(cut.read(1)->beams.size(), 36u * 16u * 128u);
 
     // Two packets of neighbouring turns change places: nothing is lost.
     std::string turned = pcap;
     turned.replace(packets[63].at, packets[63].size, pcap.substr(packets[64].at, packets[64].size));
     turned.replace(packets[64].at, packets[64].size, pcap.substr(packets[63].at, packets[63].size));
-    const auto swapped = reopened(folder, turned, metadata);
-    ASSERT_TRUE(swapped);
-    ASSERT_EQ(swapped->sweeps.size(), 3u);
-    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(swapped->read(i)->beams.size(), 128u * 1024u);
+    const auto swapped = required(reopened(folder, turned, metadata));
+    ASSERT_EQ(swapped.sweeps.size(), 3u);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(swapped.read(i)->beams.size(), 128u * 1024u);
 
     // A clock that jumps by an hour in one column, a column beyond the turn, a foreign packet.
     std::string spoilt = pcap;
@@ -140,12 +135,11 @@ TEST(Ouster, DamagedRecordingsLoseOnlyWhatIsDamaged) {
     const std::uint16_t beyond = 4000;
     std::memcpy(spoilt.data() + column + 12 + 512 + 8, &beyond, 2);
     spoilt[packets[20].at + 16 + 42 + 4] ^= 1;
-    const auto kept = reopened(folder, spoilt, metadata);
-    ASSERT_TRUE(kept);
-    const auto sweep = kept->read(0);
+    const auto kept = required(reopened(folder, spoilt, metadata));
+    const auto sweep = kept.read(0);
     EXPECT_TRUE(mentions(sweep->notes, "1 columns have a clock"));
     EXPECT_TRUE(mentions(sweep->notes, "1 columns are beyond"));
-    EXPECT_TRUE(mentions(kept->skipped, "1 packets come from another start"));
+    EXPECT_TRUE(mentions(kept.skipped, "1 packets come from another start"));
     EXPECT_EQ(sweep->beams.size(), (1024u - 2 - 16) * 128u);
 
     const auto none = reopened(folder, pcap.substr(0, 24), metadata);
@@ -184,12 +178,11 @@ TEST(Ouster, DatagramsAreJoinedFromFragments) {
     folder.write("f.pcap", pcap.substr(0, 24) + fragmented(frame, {0, 2, 1, 5, 4, 3}) +
                                fragmented(frame, {0, 1}));
     PcapReport report;
-    const auto datagrams = read_pcap(folder / "f.pcap", report);
-    ASSERT_TRUE(datagrams);
-    ASSERT_EQ(datagrams->size(), 1u);
-    EXPECT_EQ((*datagrams)[0].port, 7502);
-    ASSERT_EQ((*datagrams)[0].bytes.size(), 8448u);
-    EXPECT_EQ(std::memcmp((*datagrams)[0].bytes.data(), frame.data() + 42, 8448), 0);
+    const auto datagrams = required(read_pcap(folder / "f.pcap", report));
+    ASSERT_EQ(datagrams.size(), 1u);
+    EXPECT_EQ(datagrams[0].port, 7502);
+    ASSERT_EQ(datagrams[0].bytes.size(), 8448u);
+    EXPECT_EQ(std::memcmp(datagrams[0].bytes.data(), frame.data() + 42, 8448), 0);
     EXPECT_EQ(report.fragments_lost, 1u);
 }
 
@@ -199,12 +192,11 @@ TEST(PointFiles, LosesOnlyWhatIsNoPoint) {
     for (const float x : {5.0f, std::nanf(""), 0.0f, 1e30f, 8.0f})
         points.add(x).add(0.0f).add(0.0f).add(0.5f);
     folder.write("a.bin", points.bytes + "abc");
-    const auto sweep = read_point_file(folder / "a.bin", {});
-    ASSERT_TRUE(sweep) << sweep.error().text();
-    ASSERT_EQ(sweep->beams.size(), 2u);
-    EXPECT_FLOAT_EQ(sweep->beams[1].range, 8);
-    EXPECT_TRUE(mentions(sweep->notes, "3 of 5 points"));
-    EXPECT_TRUE(mentions(sweep->notes, "ends inside a point"));
+    const auto sweep = required(read_point_file(folder / "a.bin", {}));
+    ASSERT_EQ(sweep.beams.size(), 2u);
+    EXPECT_FLOAT_EQ(sweep.beams[1].range, 8);
+    EXPECT_TRUE(mentions(sweep.notes, "3 of 5 points"));
+    EXPECT_TRUE(mentions(sweep.notes, "ends inside a point"));
     folder.write("b.bin", "");
     EXPECT_FALSE(read_point_file(folder / "b.bin", {}));
     folder.write("c.bin", std::string(32, '\0'));
@@ -215,11 +207,10 @@ TEST(PointFiles, LosesOnlyWhatIsNoPoint) {
 
 TEST(PointFiles, RowsAndTimesOfASpinningScanner) {
     GS_NEED_DATA("captures/kitti_drive/sequences/00/velodyne");
-    const auto log = open_lidar_log(data_path("captures/kitti_drive"));
-    ASSERT_TRUE(log) << log.error().text();
-    ASSERT_EQ(log->sweeps.size(), 32u);
-    EXPECT_NEAR(log->world_from_sensor.length(), 6.44, 0.02);
-    const auto sweep = log->read(16);
+    const auto log = required(open_lidar_log(data_path("captures/kitti_drive")));
+    ASSERT_EQ(log.sweeps.size(), 32u);
+    EXPECT_NEAR(log.world_from_sensor.length(), 6.44, 0.02);
+    const auto sweep = log.read(16);
     ASSERT_TRUE(sweep);
     EXPECT_EQ(sweep->rows, 64u);
     std::vector<double> elevation(64), count(64);

@@ -1,8 +1,5 @@
 // Loading when memory is short. The program's own malloc fails where a test requests it, for the
 // C libraries of the codecs and for operator new alike.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <atomic>
 
 #include "renderer/io/captures/capture_io.h"
@@ -33,8 +30,6 @@ extern "C" void* calloc(std::size_t count, std::size_t size) noexcept {
 namespace gs::test {
 namespace {
 
-using ::testing::HasSubstr;
-
 TEST(ShortOfMemory, PngSaysSo) {
     const TempFolder folder;
     put_png(folder / "a.png", pattern(16, 16, 3));
@@ -49,10 +44,9 @@ TEST(ShortOfMemory, PngSaysSo) {
 
 TEST(ShortOfMemory, WebpSaysSo) {
     const Image8 from = pattern(64, 64, 4);
-    const auto bytes = encode_webp({64, 64, from.bytes}, {});
-    ASSERT_TRUE(bytes) << bytes.error().text();
+    const auto bytes = required(encode_webp({64, 64, from.bytes}, {}));
     refuse_from = 4 * 64 * 64 + 1;  // the picture fits, what decoding needs beside it does not
-    const auto image = decode_webp(*bytes, "a.webp", 1, 1 << 20, {});
+    const auto image = decode_webp(bytes, "a.webp", 1, 1 << 20, {});
     refuse_from = ~std::size_t{0};
     ASSERT_FALSE(image);
     EXPECT_EQ(image.error().kind, ErrorKind::unreadable);
@@ -64,10 +58,8 @@ TEST(ShortOfMemory, LoadingThreadsWithNoneSkipTheirPhotos) {
     main_thread = true;
     const TempFolder folder;
     ColmapFiles files;
-    files.write(folder);
-    files.write_photos(folder);
-    CaptureOptions options;
-    options.threads = 2;
+    files.write_capture(folder);
+    const CaptureOptions options{.threads = 2};
     refuse_threads = true;
     const auto capture = load_capture(folder.path(), options);
     refuse_threads = false;

@@ -1,7 +1,4 @@
 // Captures whose views keep their lens and their shutter, and cameras as JSON.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <numbers>
 
@@ -12,8 +9,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 // One photo of 40 x 30 and a transforms.json that says this of the file and of the frame.
 Result<Capture> load_one(const std::string& file, const std::string& frame,
@@ -33,56 +28,50 @@ TEST(NativeLens, KeepsModelNumbersAndPhoto) {
     const std::string file =
         "\"camera_model\": \"OPENCV\", \"k1\": -0.1, \"k2\": 0.01, \"p1\": 0.002, \"p2\": -0.001," +
         kFocal;
-    const auto capture = load_one(file, "");
-    ASSERT_TRUE(capture) << capture.error().text();
-    const View& view = capture->views[0];
+    const auto capture = required(load_one(file, ""));
+    const View& view = capture.views[0];
     EXPECT_EQ(view.camera.model, CameraModel::opencv);
     EXPECT_EQ(view.camera.distortion,
               (std::array<double, 12>{-0.1, 0.01, 0.002, -0.001, 0, 0, 0, 0, 0, 0, 0, 0}));
     EXPECT_EQ(view.camera.width, 40);
     EXPECT_EQ(view.photo.bytes, pattern(40, 30, 3).bytes);
     EXPECT_TRUE(view.mask.empty());
-    EXPECT_THAT(joined(texts_of(capture->notes)),
+    EXPECT_THAT(joined(texts_of(capture.notes)),
                 HasSubstr("1 photos are seen through their own lens, OPENCV"));
     CaptureOptions half = no_split();
     half.downscale = 2;
-    const auto smaller = load_one(file, "", half);
-    ASSERT_TRUE(smaller);
-    EXPECT_EQ(smaller->views[0].camera.fx, 25);
-    EXPECT_EQ(smaller->views[0].camera.cy, 8);
-    EXPECT_EQ(smaller->views[0].camera.distortion, view.camera.distortion);
+    const auto smaller = required(load_one(file, "", half));
+    EXPECT_EQ(smaller.views[0].camera.fx, 25);
+    EXPECT_EQ(smaller.views[0].camera.cy, 8);
+    EXPECT_EQ(smaller.views[0].camera.distortion, view.camera.distortion);
     // Coefficients that are all zero make a pinhole.
-    const auto straight = load_one("\"camera_model\": \"OPENCV\"," + kFocal, "");
-    ASSERT_TRUE(straight);
-    EXPECT_EQ(straight->views[0].camera.model, CameraModel::pinhole);
+    const auto straight = required(load_one("\"camera_model\": \"OPENCV\"," + kFocal, ""));
+    EXPECT_EQ(straight.views[0].camera.model, CameraModel::pinhole);
 }
 
 TEST(NativeLens, LargerModelsOfColmapAndTransforms) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"a.png"};
-    files.params = {30, 31, 11, 10, 0.1, 0.02, 0.003, 0.004, 0.05, 0.06, 0.007, 0.008};
+    ColmapFiles files{.params = {30, 31, 11, 10, 0.1, 0.02, 0.003, 0.004, 0.05, 0.06, 0.007, 0.008},
+                      .names = {"a.png"}};
     for (const auto& [number, model] :
          {std::pair{6, CameraModel::full_opencv}, std::pair{10, CameraModel::thin_prism_fisheye}}) {
         files.model = number;
-        files.write(folder);
-        files.write_photos(folder);
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        const Camera& camera = capture->views[0].camera;
+        files.write_capture(folder);
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        const Camera& camera = capture.views[0].camera;
         EXPECT_EQ(camera.model, model);
         for (std::size_t i = 0; i < 8; ++i) EXPECT_EQ(camera.distortion[i], files.params[4 + i]);
     }
-    const auto full = load_one(
-        "\"camera_model\": \"FULL_OPENCV\", \"k4\": 0.01, \"s1\": 0.001," + kFocal, "\"k1\": 0.2,");
-    ASSERT_TRUE(full) << full.error().text();
-    EXPECT_EQ(full->views[0].camera.distortion,
+    const auto full = required(
+        load_one("\"camera_model\": \"FULL_OPENCV\", \"k4\": 0.01, \"s1\": 0.001," + kFocal,
+                 "\"k1\": 0.2,"));
+    EXPECT_EQ(full.views[0].camera.distortion,
               (std::array<double, 12>{0.2, 0, 0, 0, 0, 0.01, 0, 0, 0.001, 0, 0, 0}));
     // k3 is the same in OpenCV and nerfstudio, k4 is not.
-    const auto cubic = load_one("\"camera_model\": \"OPENCV\", \"k3\": 0.01," + kFocal, "");
-    ASSERT_TRUE(cubic) << cubic.error().text();
-    EXPECT_EQ(cubic->views[0].camera.model, CameraModel::full_opencv);
-    EXPECT_EQ(cubic->views[0].camera.distortion[4], 0.01);
+    const auto cubic =
+        required(load_one("\"camera_model\": \"OPENCV\", \"k3\": 0.01," + kFocal, ""));
+    EXPECT_EQ(cubic.views[0].camera.model, CameraModel::full_opencv);
+    EXPECT_EQ(cubic.views[0].camera.distortion[4], 0.01);
     const auto unclear = load_one("\"camera_model\": \"OPENCV\", \"k4\": 0.01," + kFocal, "");
     ASSERT_FALSE(unclear);
     EXPECT_THAT(unclear.error().text(), HasSubstr("means two things"));
@@ -92,13 +81,12 @@ TEST(NativeLens, AllDirections) {
     const std::string file = "\"camera_model\": \"EQUIRECTANGULAR\", \"fl_x\": 7,";
     CaptureOptions options = no_split();
     options.downscale = 3;
-    const auto capture = load_one(file, "", options, 64, 32);
-    ASSERT_TRUE(capture) << capture.error().text();
-    const Camera& camera = capture->views[0].camera;
+    const auto capture = required(load_one(file, "", options, 64, 32));
+    const Camera& camera = capture.views[0].camera;
     EXPECT_EQ(camera.model, CameraModel::equirectangular);
     EXPECT_NEAR(camera.fx * 2 * std::numbers::pi, camera.width, 1e-9);
     EXPECT_NEAR(camera.fy * std::numbers::pi, camera.height, 1e-9);
-    EXPECT_TRUE(capture->views[0].mask.empty());
+    EXPECT_TRUE(capture.views[0].mask.empty());
     options.undistort = true;
     const auto straight = load_one(file, "", options, 64, 32);
     ASSERT_FALSE(straight);
@@ -107,11 +95,10 @@ TEST(NativeLens, AllDirections) {
 
 TEST(NativeLens, WhatNoRayFallsOnIsMasked) {
     // A fisheye whose picture folds back 30 px from the axis: d'(theta) = 0 at theta = 0.82.
-    const auto capture = load_one(
+    const auto capture = required(load_one(
         "\"camera_model\": \"OPENCV_FISHEYE\", \"fl_x\": 55, \"k1\": -0.5, \"cx\": 40, \"cy\": 40,",
-        "", no_split(), 80, 80);
-    ASSERT_TRUE(capture) << capture.error().text();
-    const View& view = capture->views[0];
+        "", no_split(), 80, 80));
+    const View& view = capture.views[0];
     ASSERT_EQ(view.mask.bytes.size(), 80u * 80u);
     for (int y = 0; y < 80; ++y)
         for (int x = 0; x < 80; ++x) {
@@ -134,23 +121,21 @@ const std::string kStart = "\"viewmat_start\": [[1,0,0,0],[0,1,0,0],[0,0,1,2],[0
 
 TEST(RollingShutter, PosesOfFirstAndLastRow) {
     const std::string file = "\"rolling_shutter\": \"BOTTOM_TO_TOP\"," + kFocal;
-    const auto capture = load_one(file, kStart + kEnd);
-    ASSERT_TRUE(capture) << capture.error().text();
-    const Camera& camera = capture->views[0].camera;
+    const auto capture = required(load_one(file, kStart + kEnd));
+    const Camera& camera = capture.views[0].camera;
     EXPECT_EQ(camera.shutter, Shutter::bottom_to_top);
     EXPECT_EQ(camera.model, CameraModel::pinhole);
     EXPECT_NEAR(camera.first.translation.z, 2, 1e-12);
     EXPECT_NEAR(camera.last.rotation.m[0][0], std::sqrt(0.5), 1e-9);
     EXPECT_NEAR(camera.translation.x, 0.25, 1e-12);
     EXPECT_NEAR(camera.rotation.m[0][0], std::cos(std::numbers::pi / 8), 1e-9);
-    EXPECT_THAT(joined(texts_of(capture->notes)),
+    EXPECT_THAT(joined(texts_of(capture.notes)),
                 HasSubstr("1 photos have a rolling shutter, bottom-to-top"));
     CaptureOptions options = no_split();
     options.undistort = true;
-    const auto still = load_one(file, kStart + kEnd, options);
-    ASSERT_TRUE(still);
-    EXPECT_FALSE(still->views[0].camera.rolling());
-    EXPECT_THAT(joined(texts_of(still->notes)), HasSubstr("which is ignored: one pose each"));
+    const auto still = required(load_one(file, kStart + kEnd, options));
+    EXPECT_FALSE(still.views[0].camera.rolling());
+    EXPECT_THAT(joined(texts_of(still.notes)), HasSubstr("which is ignored: one pose each"));
 }
 
 TEST(RollingShutter, WhatIsMissingOrWrongIsSaid) {
@@ -181,10 +166,9 @@ TEST(RollingShutter, TimesThatRunBackAreSaid) {
             frames.empty() ? "" : ",", name, time, matrix_at(1, 4));
     }
     folder.write("transforms.json", "{\"fl_x\": 9, \"frames\": [" + frames + "]}");
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 3u);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("2 timestamps are earlier"));
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.views.size(), 3u);
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("2 timestamps are earlier"));
     folder.write("transforms.json", "");
     EXPECT_THAT(load_capture(folder.path(), no_split()).error().text(), HasSubstr("is empty"));
 }
@@ -193,14 +177,12 @@ TEST(RollingShutter, ShutterBox) {
     GS_NEED_DATA("captures/shutter_box");
     CaptureOptions options = no_split();
     options.photos = false;
-    const auto capture = load_capture(data_path("captures/shutter_box"), options);
-    ASSERT_TRUE(capture) << capture.error().text();
+    const auto capture = required(load_capture(data_path("captures/shutter_box"), options));
     options.undistort = true;
-    const auto still = load_capture(data_path("captures/shutter_box"), options);
-    ASSERT_TRUE(still);
-    ASSERT_EQ(capture->views.size(), 24u);
+    const auto still = required(load_capture(data_path("captures/shutter_box"), options));
+    ASSERT_EQ(capture.views.size(), 24u);
     for (std::size_t i = 0; i < 24; ++i) {
-        const Camera &camera = capture->views[i].camera, &usual = still->views[i].camera;
+        const Camera &camera = capture.views[i].camera, &usual = still.views[i].camera;
         EXPECT_EQ(camera.shutter, Shutter::top_to_bottom);
         // transform_matrix is the pose at half the read-out: what we make of the two ends.
         for (int r = 0; r < 3; ++r)

@@ -1,7 +1,4 @@
 // OpenSfM's reconstruction.json: its models, the real capture, what can be wrong.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <numbers>
 
 #include "renderer/io/captures/capture_io.h"
@@ -10,8 +7,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string shot(const std::string& name, const std::string& camera = "c") {
     return fmt::format(
@@ -38,10 +33,9 @@ TEST(OpenSfm, NormalisedIntrinsicsPosesAndPoints) {
                        shot("a.png")));
     EXPECT_TRUE(find_capture(folder.path()).certain);
     EXPECT_TRUE(find_capture(folder / "reconstruction.json").certain);
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->format, "OpenSfM");
-    const Camera& camera = capture->views.at(0).camera;
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.format, "OpenSfM");
+    const Camera& camera = capture.views.at(0).camera;
     EXPECT_EQ(camera.model, CameraModel::full_opencv);
     EXPECT_NEAR(camera.fx, 36, 1e-12);
     EXPECT_NEAR(camera.fy, 32, 1e-12);
@@ -53,13 +47,12 @@ TEST(OpenSfm, NormalisedIntrinsicsPosesAndPoints) {
     EXPECT_NEAR(camera.rotation.m[0][2], 1, 1e-12);
     EXPECT_NEAR(camera.rotation.m[2][0], -1, 1e-12);
     EXPECT_EQ(camera.translation.y, 2);
-    ASSERT_EQ(capture->points.size(), 1u);
-    EXPECT_EQ(capture->points[0].rgb[1], 255);
-    EXPECT_EQ(capture->points[0].rgb[2], 0);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("1 points without a finite position"));
-    const auto direct = load_capture(folder / "reconstruction.json", no_split());
-    ASSERT_TRUE(direct) << direct.error().text();
-    EXPECT_EQ(direct->views.size(), 1u);
+    ASSERT_EQ(capture.points.size(), 1u);
+    EXPECT_EQ(capture.points[0].rgb[1], 255);
+    EXPECT_EQ(capture.points[0].rgb[2], 0);
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("1 points without a finite position"));
+    const auto direct = required(load_capture(folder / "reconstruction.json", no_split()));
+    EXPECT_EQ(direct.views.size(), 1u);
 }
 
 TEST(OpenSfm, ItsOtherModels) {
@@ -77,9 +70,8 @@ TEST(OpenSfm, ItsOtherModels) {
                                                 "\"k1\": 0.01, \"k2\": -0.02",
                                                 kSize, type),
                                     shot("a.png")));
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        const Camera& camera = capture->views[0].camera;
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        const Camera& camera = capture.views[0].camera;
         EXPECT_EQ(camera.model, model);
         EXPECT_NEAR(camera.fx, model == CameraModel::equirectangular ? 20 / std::numbers::pi : 34,
                     1e-12);
@@ -98,10 +90,9 @@ TEST(OpenSfm, WhatIsWrongIsSkippedAndNamed) {
                  reconstruction(camera, shot("a.png") + "," + shot("b.png", "nobody's") +
                                             ", \"c.png\": {\"camera\": \"c\", \"rotation\": [0, "
                                             "NaN, 0], \"translation\": [0, 0, 0]}, \"d.png\": 7"));
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 1u);
-    const std::string skipped = joined(capture->skipped);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.views.size(), 1u);
+    const std::string skipped = joined(capture.skipped);
     EXPECT_THAT(skipped, HasSubstr("b.png: its camera is not in the file"));
     EXPECT_THAT(skipped, HasSubstr("c.png: rotation or translation is not three finite numbers"));
     EXPECT_THAT(skipped, HasSubstr("d.png: its shot is not an object"));
@@ -132,18 +123,17 @@ TEST(OpenSfm, WhatIsWrongIsSkippedAndNamed) {
 
 TEST(OpenSfm, Berlin) {
     GS_NEED_DATA("captures/berlin_opensfm");
-    const auto capture = load_capture(data_path("captures/berlin_opensfm"), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    ASSERT_EQ(capture->views.size(), 3u);
-    EXPECT_EQ(capture->points.size(), 1430u);
-    EXPECT_TRUE(capture->skipped.empty());
+    const auto capture = required(load_capture(data_path("captures/berlin_opensfm"), no_split()));
+    ASSERT_EQ(capture.views.size(), 3u);
+    EXPECT_EQ(capture.points.size(), 1430u);
+    EXPECT_TRUE(capture.skipped.empty());
     std::size_t inside = 0;
-    for (const View& view : capture->views) {
+    for (const View& view : capture.views) {
         EXPECT_EQ(view.camera.model, CameraModel::radial);
         EXPECT_EQ(view.camera.width, 816);
         EXPECT_NEAR(view.camera.fx, 0.8696658484855359 * 816, 1e-9);
         EXPECT_FALSE(view.mask.empty());
-        for (const SparsePoint& point : capture->points) {
+        for (const SparsePoint& point : capture.points) {
             const Vec3d p =
                 view.camera.rotation * Vec3d{point.position.x, point.position.y, point.position.z} +
                 view.camera.translation;

@@ -1,7 +1,5 @@
 // Captures far from zero: every reader takes an origin out before single precision, every writer
 // adds it again, and captures near zero have none.
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/camera_export.h"
 #include "renderer/scene/origin.h"
 #include "tests/support/data.h"
@@ -115,21 +113,18 @@ TEST_P(FarCaptures, KeepTheirShape) {
         SCOPED_TRACE(text_of_origin(by));
         const TempFolder folder;
         GetParam().write(folder, by);
-        const auto capture = load(folder);
-        ASSERT_TRUE(capture) << capture.error().text();
-        EXPECT_LT(apart(capture->origin, by), 4);
-        ASSERT_EQ(capture->views.size(), kPhotos);
-        ASSERT_EQ(capture->points.size(), kPoints);
+        const auto capture = required(load(folder));
+        EXPECT_LT(apart(capture.origin, by), 4);
+        ASSERT_EQ(capture.views.size(), kPhotos);
+        ASSERT_EQ(capture.points.size(), kPoints);
         for (std::size_t i = 0; i < kPhotos; ++i)
-            EXPECT_LT(apart(capture->origin + capture->views[i].camera.position(), by + place(i)),
+            EXPECT_LT(apart(capture.origin + capture.views[i].camera.position(), by + place(i)),
                       2e-8 + 2e-16 * apart(by, {}));
-        for (const SparsePoint& p : capture->points)
-            EXPECT_LT(apart(world_position(p.position, capture->origin), by + point(p.rgb[2])),
+        for (const SparsePoint& p : capture.points)
+            EXPECT_LT(apart(world_position(p.position, capture.origin), by + point(p.rgb[2])),
                       1e-6);
-        EXPECT_EQ(
-            std::count_if(capture->notes.begin(), capture->notes.end(),
-                          [](const CaptureNote& n) { return n.kind == CaptureNote::Kind::origin; }),
-            1);
+        EXPECT_EQ(std::ranges::count(capture.notes, CaptureNote::Kind::origin, &CaptureNote::kind),
+                  1);
     }
 }
 
@@ -137,10 +132,9 @@ TEST_P(FarCaptures, NearOnesHaveNoOrigin) {
     for (const Vec3d by : {Vec3d{}, Vec3d{1, 2, 3}, Vec3d{1000, -2000, 0}}) {
         const TempFolder folder;
         GetParam().write(folder, by);
-        const auto capture = load(folder);
-        ASSERT_TRUE(capture) << capture.error().text();
-        EXPECT_TRUE(is_zero(capture->origin));
-        for (const SparsePoint& p : capture->points) {
+        const auto capture = required(load(folder));
+        EXPECT_TRUE(is_zero(capture.origin));
+        for (const SparsePoint& p : capture.points) {
             const Vec3d exact = by + point(p.rgb[2]);
             EXPECT_EQ(p.position.x, static_cast<float>(exact.x));
         }
@@ -150,43 +144,36 @@ TEST_P(FarCaptures, NearOnesHaveNoOrigin) {
 TEST_P(FarCaptures, TakeTheOriginTheyAreGiven) {
     const TempFolder folder;
     GetParam().write(folder, kUtm);
-    CaptureOptions options;
-    options.origin = Vec3d{500000, 4500000, 0};
-    const auto capture = load(folder, options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_TRUE(same_place(capture->origin, *options.origin));
+    CaptureOptions options{.origin = Vec3d{500000, 4500000, 0}};
+    const auto capture = required(load(folder, options));
+    EXPECT_TRUE(same_place(capture.origin, *options.origin));
     options.origin = Vec3d{};  // a run from before there were origins
-    const auto whole = load(folder, options);
-    ASSERT_TRUE(whole) << whole.error().text();
-    EXPECT_TRUE(is_zero(whole->origin));
+    const auto whole = required(load(folder, options));
+    EXPECT_TRUE(is_zero(whole.origin));
 }
 
 TEST_P(FarCaptures, ExportsAreWhereTheyWere) {
     const TempFolder folder;
     GetParam().write(folder, kUtm);
-    const auto capture = load(folder);
-    ASSERT_TRUE(capture) << capture.error().text();
+    const auto capture = required(load(folder));
     std::vector<Camera> cameras;
-    for (const View& view : capture->views) cameras.push_back(view.camera);
+    for (const View& view : capture.views) cameras.push_back(view.camera);
     for (const CameraFormat format :
          {CameraFormat::transforms, CameraFormat::colmap, CameraFormat::colmap_text}) {
         const TempFolder to;
         const fs::path into =
             format == CameraFormat::transforms ? to.path() : to.path() / "sparse/0";
-        const auto written = write_cameras(into, format, *capture, cameras);
+        const auto written = write_cameras(into, format, capture, cameras);
         ASSERT_TRUE(written) << written.error().text();
         CaptureOptions options;
         options.origin = Vec3d{500000, 4500000, 300};  // another one than was chosen
-        const auto back = load(to, options);
-        ASSERT_TRUE(back) << back.error().text();
-        ASSERT_EQ(back->views.size(), kPhotos);
+        const auto back = required(load(to, options));
+        ASSERT_EQ(back.views.size(), kPhotos);
         for (std::size_t i = 0; i < kPhotos; ++i)
-            EXPECT_LT(apart(back->origin + back->views[i].camera.position(), kUtm + place(i)),
-                      1e-7);
-        ASSERT_EQ(back->points.size(), kPoints);
-        for (const SparsePoint& p : back->points)
-            EXPECT_LT(apart(world_position(p.position, back->origin), kUtm + point(p.rgb[2])),
-                      1e-4);
+            EXPECT_LT(apart(back.origin + back.views[i].camera.position(), kUtm + place(i)), 1e-7);
+        ASSERT_EQ(back.points.size(), kPoints);
+        for (const SparsePoint& p : back.points)
+            EXPECT_LT(apart(world_position(p.position, back.origin), kUtm + point(p.rgb[2])), 1e-4);
     }
 }
 
@@ -222,11 +209,10 @@ TEST(Origin, PointsElsewhereThanTheCamerasLeaveIt) {
 
 TEST(Origin, OfASampleCapture) {
     GS_NEED_DATA("bugs/c12_utm");
-    const auto capture = load_capture(data_path("bugs/c12_utm"), {});
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_GT(capture->origin.x, 4e5);
-    EXPECT_GT(capture->origin.y, 4e6);
-    for (const View& view : capture->views) EXPECT_LT(apart(view.camera.position(), {}), 20);
+    const auto capture = required(load_capture(data_path("bugs/c12_utm"), {}));
+    EXPECT_GT(capture.origin.x, 4e5);
+    EXPECT_GT(capture.origin.y, 4e6);
+    for (const View& view : capture.views) EXPECT_LT(apart(view.camera.position(), {}), 20);
 }
 
 }  // namespace

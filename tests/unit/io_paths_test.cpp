@@ -1,8 +1,5 @@
 // Camera paths as files: what is written comes back, nerfstudio's are read as it draws them, and
 // broken ones are refused with what is wrong.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "renderer/io/paths/path_io.h"
@@ -11,8 +8,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 Film small_film() {
     Film film{preset_path(PathPreset::spiral, {{1, 2, 3}, {0, 0, 1}, 4, 0.3, 0.9, {}}, 3), 320, 200,
@@ -36,20 +31,19 @@ TEST(PathFiles, OwnComesBackWhole) {
     const TempFolder folder;
     const Film film = small_film();
     ASSERT_TRUE(write_path_file(folder / "p.json", film));
-    const auto back = read_path_file(folder / "p.json");
-    ASSERT_TRUE(back) << back.error().text();
-    EXPECT_EQ(back->film.width, 320);
-    EXPECT_EQ(back->film.height, 200);
-    EXPECT_EQ(back->film.fps, 12);
-    EXPECT_TRUE(back->film.path.ease);
-    EXPECT_TRUE(back->film.path.closed);
-    EXPECT_EQ(back->film.path.closing, 0.75);
-    EXPECT_EQ(back->film.path.speed, PathSpeed::keys);
-    EXPECT_TRUE(back->frames.empty());
-    ASSERT_EQ(back->film.path.keys.size(), film.path.keys.size());
+    const auto back = required(read_path_file(folder / "p.json"));
+    EXPECT_EQ(back.film.width, 320);
+    EXPECT_EQ(back.film.height, 200);
+    EXPECT_EQ(back.film.fps, 12);
+    EXPECT_TRUE(back.film.path.ease);
+    EXPECT_TRUE(back.film.path.closed);
+    EXPECT_EQ(back.film.path.closing, 0.75);
+    EXPECT_EQ(back.film.path.speed, PathSpeed::keys);
+    EXPECT_TRUE(back.frames.empty());
+    ASSERT_EQ(back.film.path.keys.size(), film.path.keys.size());
     for (std::size_t i = 0; i < film.path.keys.size(); ++i) {
-        EXPECT_DOUBLE_EQ(back->film.path.keys[i].time, film.path.keys[i].time);
-        expect_same(back->film.path.keys[i].pose, film.path.keys[i].pose, 1e-9);
+        EXPECT_DOUBLE_EQ(back.film.path.keys[i].time, film.path.keys[i].time);
+        expect_same(back.film.path.keys[i].pose, film.path.keys[i].pose, 1e-9);
     }
 }
 
@@ -57,17 +51,16 @@ TEST(PathFiles, NerfstudioComesBackWithEveryPicture) {
     const TempFolder folder;
     const Film film = small_film();
     ASSERT_TRUE(write_nerfstudio_path(folder / "p.json", film));
-    const auto back = read_path_file(folder / "p.json");
-    ASSERT_TRUE(back) << back.error().text();
-    EXPECT_EQ(back->film.width, 320);
-    EXPECT_TRUE(back->film.path.closed);
-    EXPECT_NEAR(back->film.path.seconds(), film.path.seconds(), 1e-9);
-    ASSERT_EQ(back->film.path.keys.size(), film.path.keys.size());
+    const auto back = required(read_path_file(folder / "p.json"));
+    EXPECT_EQ(back.film.width, 320);
+    EXPECT_TRUE(back.film.path.closed);
+    EXPECT_NEAR(back.film.path.seconds(), film.path.seconds(), 1e-9);
+    ASSERT_EQ(back.film.path.keys.size(), film.path.keys.size());
     for (std::size_t i = 0; i < film.path.keys.size(); ++i)
-        expect_same(back->film.path.keys[i].pose, film.path.keys[i].pose, 1e-9);
+        expect_same(back.film.path.keys[i].pose, film.path.keys[i].pose, 1e-9);
     const auto poses = poses_along(film.path, pictures_of(film.path, film.fps));
-    ASSERT_EQ(back->frames.size(), poses.size());
-    for (std::size_t i = 0; i < poses.size(); ++i) expect_same(back->frames[i], poses[i], 1e-9);
+    ASSERT_EQ(back.frames.size(), poses.size());
+    for (std::size_t i = 0; i < poses.size(); ++i) expect_same(back.frames[i], poses[i], 1e-9);
 }
 
 /// A camera at (1, 2, 3) that looks along the world's -z, upright with y up: OpenGL's identity.
@@ -84,21 +77,20 @@ TEST(PathFiles, NerfstudioAxesAreOpenGls) {
                                {{"matrix": {}, "fov": 75, "aspect": 1.3}}],
                  "camera_path": [{{"camera_to_world": {}, "fov": 60, "aspect": 1.3}}]}})",
                              "[1,0,0,0, 0,1,0,0, 0,0,1,0, 1,2,3,1]", kByColumns, kByRows));
-    const auto read = read_path_file(folder / "p.json");
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->film.path.keys.size(), 2u);
-    EXPECT_EQ(read->film.path.keys[1].time, 6);
-    const PathPose& first = read->film.path.keys[0].pose;
+    const auto read = required(read_path_file(folder / "p.json"));
+    ASSERT_EQ(read.film.path.keys.size(), 2u);
+    EXPECT_EQ(read.film.path.keys[1].time, 6);
+    const PathPose& first = read.film.path.keys[0].pose;
     EXPECT_EQ(first.position.y, 2);
     EXPECT_EQ(first.rotation.m[2][2], -1);  // forward is -z
     EXPECT_EQ(first.rotation.m[1][1], -1);  // the picture's down is -y
     EXPECT_NEAR(first.fov_y, 50 * 3.14159265358979 / 180, 1e-9);
-    EXPECT_EQ(read->film.path.keys[1].pose.position.x, 4);  // written by columns, as text
-    EXPECT_EQ(read->film.path.keys[1].pose.position.z, 6);
-    ASSERT_EQ(read->frames.size(), 1u);
-    EXPECT_EQ(read->frames[0].position.y, 2);  // and these by rows
-    ASSERT_EQ(read->notes.size(), 1u);
-    EXPECT_THAT(read->notes[0], HasSubstr("crop"));
+    EXPECT_EQ(read.film.path.keys[1].pose.position.x, 4);  // written by columns, as text
+    EXPECT_EQ(read.film.path.keys[1].pose.position.z, 6);
+    ASSERT_EQ(read.frames.size(), 1u);
+    EXPECT_EQ(read.frames[0].position.y, 2);  // and these by rows
+    ASSERT_EQ(read.notes.size(), 1u);
+    EXPECT_THAT(read.notes[0], HasSubstr("crop"));
 }
 
 TEST(PathFiles, FramesAloneBecomeKeys) {
@@ -106,10 +98,9 @@ TEST(PathFiles, FramesAloneBecomeKeys) {
     const std::string frame = fmt::format(R"({{"camera_to_world": {}, "fov": 60}})", kByRows);
     folder.write("p.json",
                  fmt::format(R"({{"fps": 10, "camera_path": [{}, {}, {}]}})", frame, frame, frame));
-    const auto read = read_path_file(folder / "p.json");
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->film.path.keys.size(), 3u);
-    EXPECT_NEAR(read->film.path.keys[2].time, 0.2, 1e-12);
+    const auto read = required(read_path_file(folder / "p.json"));
+    ASSERT_EQ(read.film.path.keys.size(), 3u);
+    EXPECT_NEAR(read.film.path.keys[2].time, 0.2, 1e-12);
 }
 
 TEST(PathFiles, MatricesOfAListAreReadAlike) {
@@ -135,9 +126,8 @@ TEST(PathFiles, ATransitionWithoutTimeIsTheUsualOne) {
         kByRows);
     folder.write("p.json", fmt::format(R"({{"default_transition_sec": 3, "keyframes": [{}, {}]}})",
                                        key, key));
-    const auto read = read_path_file(folder / "p.json");
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->film.path.keys[1].time, 3);
+    const auto read = required(read_path_file(folder / "p.json"));
+    EXPECT_EQ(read.film.path.keys[1].time, 3);
 }
 
 TEST(PathFiles, MorePicturesThanNerfstudiosFormatTakesAreRefused) {

@@ -1,7 +1,4 @@
 // Photos as cameras, phones and programs store them: turned by EXIF, in inks, WebP, TIFF.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
@@ -9,8 +6,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 TEST(PhotoKinds, ExifTurnsAPictureAsItsNumberSays) {
     const Image8 stored{3, 2, 1, {1, 2, 3, 4, 5, 6}};
@@ -65,10 +60,9 @@ TEST(PhotoKinds, OrientationIsReadFromEveryFormat) {
 
 /// a.jpg is stored lying down with EXIF's `orientation`; its camera is of width x height.
 Capture lying_photo(const TempFolder& folder, int width, int height, int orientation) {
-    ColmapFiles files;
-    files.names = {"a.jpg"};
-    files.width = static_cast<std::uint64_t>(width);
-    files.height = static_cast<std::uint64_t>(height);
+    ColmapFiles files{.width = static_cast<std::uint64_t>(width),
+                      .height = static_cast<std::uint64_t>(height),
+                      .names = {"a.jpg"}};
     files.write(folder);
     Image8 photo = constant(24, 18, {200, 40, 40});
     for (std::size_t i = 0; i < 24 * 9; ++i) photo.bytes[3 * i + 1] = 200;  // its upper half
@@ -122,10 +116,9 @@ TEST(PhotoKinds, PhotosAreTurnedWhereOnlyThatFitsTheirCamera) {
         EXPECT_EQ(joined(texts_of(lying_photo(folder, 24, 18, 0).notes)), "1 views have a mask\n");
     }
     GS_NEED_DATA("bugs/c13_exif_turned");
-    const auto real = load_capture(data_path("bugs/c13_exif_turned"), no_split());
-    ASSERT_TRUE(real) << real.error().text();
-    EXPECT_EQ(real->views.size(), 8u);
-    EXPECT_EQ(real->views[0].photo.width, 48);
+    const auto real = required(load_capture(data_path("bugs/c13_exif_turned"), no_split()));
+    EXPECT_EQ(real.views.size(), 8u);
+    EXPECT_EQ(real.views[0].photo.width, 48);
     EXPECT_EQ(forecast_capture(find_capture(data_path("bugs/c13_exif_turned")), no_split())->photos,
               8u);
 }
@@ -135,16 +128,14 @@ TEST(PhotoKinds, WebpIsReadWithAndWithoutAlpha) {
     for (const int channels : {3, 4}) {
         const Image8 image = pattern(37, 21, channels);
         folder.write("p.jpg", webp_bytes(image));
-        const auto size = probe_image(folder / "p.jpg");
-        ASSERT_TRUE(size) << size.error().text();
-        EXPECT_EQ(size->channels, channels);
-        const auto read = read_image(folder / "p.jpg");
-        ASSERT_TRUE(read) << read.error().text();
+        const auto size = required(probe_image(folder / "p.jpg"));
+        EXPECT_EQ(size.channels, channels);
+        const auto read = required(read_image(folder / "p.jpg"));
         for (std::size_t i = 0; i < image.pixels(); ++i)  // colours under no alpha do not count
             for (std::size_t c = 0; c < static_cast<std::size_t>(channels); ++c)
                 if (channels == 3 || image.bytes[4 * i + 3] > 0) {
                     const std::size_t at = static_cast<std::size_t>(channels) * i + c;
-                    ASSERT_EQ(read->bytes[at], image.bytes[at]);
+                    ASSERT_EQ(read.bytes[at], image.bytes[at]);
                 }
     }
     const std::string whole = webp_bytes(pattern(37, 21, 3));
@@ -158,11 +149,10 @@ TEST(PhotoKinds, InksBecomeLight) {
     const TempFolder folder;
     folder.write("p.jpg", jpeg_bytes(constant(16, 16, {200, 100, 50, 255})));
     EXPECT_EQ(probe_image(folder / "p.jpg")->channels, 3);
-    const auto bright = read_image(folder / "p.jpg");
-    ASSERT_TRUE(bright) << bright.error().text();
-    ASSERT_EQ(bright->bytes.size(), 16u * 16 * 3);
+    const auto bright = required(read_image(folder / "p.jpg"));
+    ASSERT_EQ(bright.bytes.size(), 16u * 16 * 3);
     for (int c = 0; c < 3; ++c)
-        EXPECT_NEAR(bright->at(5, 5)[c], c == 0 ? 200 : (c == 1 ? 100 : 50), 5);
+        EXPECT_NEAR(bright.at(5, 5)[c], c == 0 ? 200 : (c == 1 ? 100 : 50), 5);
     folder.write("p.jpg", jpeg_bytes(constant(16, 16, {200, 100, 50, 128})));
     const auto dark = read_image(folder / "p.jpg");
     for (int c = 0; c < 3; ++c)
@@ -213,10 +203,9 @@ TEST(PhotoKinds, LongLzwStrips) {
     for (const auto at : {colour_at, grey_at}) {
         made.at = at;
         folder.write("p", tiff_bytes(made));
-        const auto read = read_image(folder / "p");
-        ASSERT_TRUE(read) << read.error().text();
+        const auto read = required(read_image(folder / "p"));
         for (int y = 0; y < 200; ++y)
-            for (int x = 0; x < 301; ++x) ASSERT_EQ(read->at(x, y)[2], at(x, y, 2));
+            for (int x = 0; x < 301; ++x) ASSERT_EQ(read.at(x, y)[2], at(x, y, 2));
     }
 }
 

@@ -1,8 +1,5 @@
 // Where captures have their models, photos, masks and points: layouts of several programs, and
 // names as they come from other machines and systems.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "renderer/io/files/file_finder.h"
 #include "tests/unit/io_files.h"
@@ -11,7 +8,6 @@ namespace gs::test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 Capture load(const fs::path& path, CaptureOptions options = no_split()) {
     auto capture = load_capture(path, options);
@@ -127,8 +123,7 @@ TEST(Places, PointsOfOtherFormsBesideTheCameras) {
             const TempFolder folder;
             ColmapFiles none = files;
             none.points = 0;
-            none.write(folder);
-            none.write_photos(folder);
+            none.write_capture(folder);
             if (!empty_file) fs::remove(folder / "sparse/0/points3D.bin");
             folder.write(place, ply);
             const Capture capture = load(folder.path());
@@ -187,8 +182,7 @@ TEST(Places, NamesFromOtherMachinesAndSystems) {
 TEST(Places, EveryReaderFindsPhotosMasksAndPointsSo) {
     {
         const TempFolder folder;
-        ColmapFiles files;
-        files.names = {"C:\\p\\images\\a.JPG", "/mnt/p/images/b.png", "sub\\c.png"};
+        ColmapFiles files{.names = {"C:\\p\\images\\a.JPG", "/mnt/p/images/b.png", "sub\\c.png"}};
         files.write(folder);
         for (const char* name : {"images/a.png", "images/b.png", "images/sub/c.png"})
             put_png(folder / name, pattern(24, 18, 3));
@@ -251,8 +245,7 @@ TEST(Places, EveryReaderFindsPhotosMasksAndPointsSo) {
 
 TEST(Places, TwoNamesThatMayMeanOnePhotoAreNotGuessed) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"cam1/a.png", "cam2/a.png", "b.png"};
+    ColmapFiles files{.names = {"cam1/a.png", "cam2/a.png", "b.png"}};
     files.write(folder);
     put_png(folder / "images/a.png", pattern(24, 18, 3));
     put_png(folder / "images/b.png", pattern(24, 18, 3));

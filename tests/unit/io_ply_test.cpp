@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <bit>
 #include <limits>
@@ -11,8 +9,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 GaussianModel random_model(std::size_t count, int degree) {
     GaussianModel model(count, degree);
@@ -44,10 +40,9 @@ TEST(SplatPly, EveryDegreeComesBackBitForBit) {
         model.at(kSh0, 20) = 1e-42f;
         ASSERT_TRUE(write_splats(folder / "m.ply", model));
         EXPECT_TRUE(find_splats(folder / "m.ply")->by_content);
-        const auto read = read_splats(folder / "m.ply");
-        ASSERT_TRUE(read) << read.error().text();
-        expect_same_bits(model, read->model);
-        EXPECT_THAT(joined(read->notes),
+        const auto read = required(read_splats(folder / "m.ply"));
+        expect_same_bits(model, read.model);
+        EXPECT_THAT(joined(read.notes),
                     HasSubstr("2 Gaussians have values that are NaN or infinite"));
     }
 }
@@ -139,22 +134,21 @@ TEST(SplatPly, AnyOrderTypeAndEncoding) {
                  header("binary_little_endian", 2, face) + "1234" + row(false) + row(false));
     for (const char* name : {"ascii.ply", "little.ply", "big.ply", "after.ply"}) {
         SCOPED_TRACE(name);
-        const auto read = read_splats(folder / name);
-        ASSERT_TRUE(read) << read.error().text();
-        ASSERT_EQ(read->model.count, 2u);
-        EXPECT_EQ(read->model.sh_degree, 0);
-        EXPECT_FALSE(read->model.antialiased);
+        const auto read = required(read_splats(folder / name));
+        ASSERT_EQ(read.model.count, 2u);
+        EXPECT_EQ(read.model.sh_degree, 0);
+        EXPECT_FALSE(read.model.antialiased);
         for (std::size_t i = 0; i < 2; ++i) {
-            EXPECT_EQ(read->model.mean(i).x, -70000);
-            EXPECT_EQ(read->model.mean(i).y, -7);
-            EXPECT_EQ(read->model.at(kMeans + 2, i), 0.25f);
-            EXPECT_EQ(read->model.at(kLogScales + 2, i), -3);
-            EXPECT_EQ(read->model.at(kQuats + 3, i), 0.5f);
-            EXPECT_EQ(read->model.at(kSh0 + 0, i), 5);
-            EXPECT_EQ(read->model.at(kSh0 + 2, i), 3);
-            EXPECT_EQ(read->model.at(kOpacityLogits, i), -1.5f);
+            EXPECT_EQ(read.model.mean(i).x, -70000);
+            EXPECT_EQ(read.model.mean(i).y, -7);
+            EXPECT_EQ(read.model.at(kMeans + 2, i), 0.25f);
+            EXPECT_EQ(read.model.at(kLogScales + 2, i), -3);
+            EXPECT_EQ(read.model.at(kQuats + 3, i), 0.5f);
+            EXPECT_EQ(read.model.at(kSh0 + 0, i), 5);
+            EXPECT_EQ(read.model.at(kSh0 + 2, i), 3);
+            EXPECT_EQ(read.model.at(kOpacityLogits, i), -1.5f);
         }
-        EXPECT_THAT(joined(read->notes), HasSubstr("1 columns ignored: extra"));
+        EXPECT_THAT(joined(read.notes), HasSubstr("1 columns ignored: extra"));
     }
 }
 
@@ -195,20 +189,18 @@ TEST(SplatPly, TwoDimensionalGaussiansAreFlat) {
                              "scale_1", "rot_0", "rot_1", "rot_2", "rot_3"})
         text += std::string("property float ") + name + "\n";
     folder.write("flat.ply", text + "end_header\n1 2 3 .1 .2 .3 -1 -4 -5 1 0 0 0\n");
-    const auto read = read_splats(folder / "flat.ply");
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->model.at(kLogScales + 1, 0), -5);
-    EXPECT_LT(read->model.at(kLogScales + 2, 0), -10);
-    EXPECT_EQ(read->model.at(kQuats, 0), 1);
-    EXPECT_THAT(joined(read->notes), HasSubstr("flat"));
+    const auto read = required(read_splats(folder / "flat.ply"));
+    EXPECT_EQ(read.model.at(kLogScales + 1, 0), -5);
+    EXPECT_LT(read.model.at(kLogScales + 2, 0), -10);
+    EXPECT_EQ(read.model.at(kQuats, 0), 1);
+    EXPECT_THAT(joined(read.notes), HasSubstr("flat"));
 }
 
 TEST(SplatPly, NoGaussiansIsAFileToo) {
     const TempFolder folder;
     ASSERT_TRUE(write_splats(folder / "none.ply", GaussianModel(0, 3)));
-    const auto read = read_splats(folder / "none.ply");
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->model.count, 0u);
+    const auto read = required(read_splats(folder / "none.ply"));
+    EXPECT_EQ(read.model.count, 0u);
 }
 
 TEST(SplatPly, ReadingCanBeCancelled) {
@@ -241,14 +233,12 @@ TEST(SplatPly, RealFilesSurviveARoundTrip) {
          {"fox_trained/fox_trained_3000.ply", "playbot/playbot_l4.ply", "playbot/playbot_l5.ply"}) {
         const fs::path path = data_path(std::string("splats/") + name);
         if (!fs::exists(path)) continue;
-        const auto read = read_splats(path);
-        ASSERT_TRUE(read) << read.error().text();
-        EXPECT_TRUE(read->notes.empty()) << joined(read->notes);
-        expect_header_counts(path, read->model);
-        ASSERT_TRUE(write_splats(folder / "again.ply", read->model));
-        const auto again = read_splats(folder / "again.ply");
-        ASSERT_TRUE(again) << again.error().text();
-        expect_same_bits(read->model, again->model);
+        const auto read = required(read_splats(path));
+        EXPECT_TRUE(read.notes.empty()) << joined(read.notes);
+        expect_header_counts(path, read.model);
+        ASSERT_TRUE(write_splats(folder / "again.ply", read.model));
+        const auto again = required(read_splats(folder / "again.ply"));
+        expect_same_bits(read.model, again.model);
     }
 }
 

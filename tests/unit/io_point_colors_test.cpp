@@ -1,7 +1,4 @@
 // Colours of sparse points: of any type and range, and from the photos where there are none.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/ply_points.h"
 #include "tests/unit/io_files.h"
 
@@ -9,7 +6,6 @@ namespace gs::test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 struct ColorCase {
     const char* name;
@@ -110,17 +106,15 @@ TEST(PointColorsOfOneFile, ComputedColorsOvershoot) {
         EXPECT_THAT(read->points[1].rgb, ElementsAre(full > 1 ? 0 : 26, 102, 153));
 
         ColmapFiles files;
-        files.write(folder);
-        files.write_photos(folder);
+        files.write_capture(folder);
         fs::remove(folder / "sparse/0/points3D.bin");
         folder.write("sparse/0/points3D.txt",
                      fmt::format("1 0 0 3 {} {} {} 0.5\n2 0 0 4 {} {} {} 0.5\n", over, 0.2 * full,
                                  -0.1, 0.1, 0.4 * full, 0.6 * full));
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        ASSERT_EQ(capture->points.size(), 2u);
-        EXPECT_THAT(capture->points[0].rgb, ElementsAre(255, 51, 0));
-        EXPECT_THAT(capture->points[1].rgb, ElementsAre(full > 1 ? 0 : 26, 102, 153));
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        ASSERT_EQ(capture.points.size(), 2u);
+        EXPECT_THAT(capture.points[0].rgb, ElementsAre(255, 51, 0));
+        EXPECT_THAT(capture.points[1].rgb, ElementsAre(full > 1 ? 0 : 26, 102, 153));
     }
 }
 
@@ -153,20 +147,17 @@ void write_black(const ColmapFiles& files, const TempFolder& folder) {
 // Three photos, each of one colour; every point is in front of all.
 TEST(PointColorsFromPhotos, WhereThereAreNone) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"a.png", "b.png", "c.png"};
+    ColmapFiles files{.names = {"a.png", "b.png", "c.png"}};
     write_black(files, folder);
     for (std::size_t i = 0; i < 3; ++i)
         put_png(folder / "images" / files.names[i],
                 constant(24, 18, {static_cast<std::uint8_t>(60 * (i + 1)), 9, 200}));
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    ASSERT_EQ(capture->points.size(), 5u);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    ASSERT_EQ(capture.points.size(), 5u);
     std::size_t colored = 0;
-    for (const SparsePoint& p : capture->points)
-        colored += p.rgb[1] == 9 && p.rgb[2] == 200 ? 1 : 0;
+    for (const SparsePoint& p : capture.points) colored += p.rgb[1] == 9 && p.rgb[2] == 200 ? 1 : 0;
     EXPECT_EQ(colored, 5u);
-    EXPECT_THAT(joined(texts_of(capture->notes)), HasSubstr("points have no colours"));
+    EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("points have no colours"));
 
     // Cameras alone: nothing is decoded for it.
     CaptureOptions cameras = no_split();
@@ -192,9 +183,8 @@ TEST(PointColorsFromPhotos, NotFromTestPhotosNorMaskedPixels) {
     put_png(folder / "masks/b.png", constant(24, 18, {0}));
     CaptureOptions options = no_split();
     options.test_views = {"a.png"};
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    for (const SparsePoint& p : capture->points) EXPECT_THAT(p.rgb, ElementsAre(180, 9, 200));
+    const auto capture = required(load_capture(folder.path(), options));
+    for (const SparsePoint& p : capture.points) EXPECT_THAT(p.rgb, ElementsAre(180, 9, 200));
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 // The captures under $GAUSSCOPE_DATA/captures. Expected sizes and counts come from the files
 // themselves.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 #include <set>
@@ -31,8 +29,7 @@ void expect_sound(const Capture& capture) {
             EXPECT_EQ(view.mask.bytes.size(), view.photo.pixels());
         }
     }
-    EXPECT_TRUE(std::is_sorted(capture.views.begin(), capture.views.end(),
-                               [](const View& a, const View& b) { return a.name < b.name; }));
+    EXPECT_TRUE(std::ranges::is_sorted(capture.views, {}, &View::name));
 }
 
 // The share of points in front of a view and inside its picture, averaged over views.
@@ -64,21 +61,19 @@ class RealCapture : public ::testing::TestWithParam<const char*> {};
 TEST_P(RealCapture, LoadsWhole) {
     const std::string relative = std::string("captures/") + GetParam();
     GS_NEED_DATA(relative);
-    const auto capture = load_capture(data_path(relative), {});
-    ASSERT_TRUE(capture) << capture.error().text();
-    expect_sound(*capture);
-    EXPECT_EQ(capture->name, GetParam());
-    EXPECT_EQ(capture->views.size(), files_in(data_path(relative + "/images")));
-    EXPECT_FALSE(capture->points_are_random);
-    EXPECT_GT(visible_share(*capture), 0.15);
-    const auto tests = capture->view_indices(true);
-    EXPECT_EQ(tests.size(), (capture->views.size() + 7) / 8);
+    const auto capture = required(load_capture(data_path(relative), {}));
+    expect_sound(capture);
+    EXPECT_EQ(capture.name, GetParam());
+    EXPECT_EQ(capture.views.size(), files_in(data_path(relative + "/images")));
+    EXPECT_FALSE(capture.points_are_random);
+    EXPECT_GT(visible_share(capture), 0.15);
+    const auto tests = capture.view_indices(true);
+    EXPECT_EQ(tests.size(), (capture.views.size() + 7) / 8);
     for (std::size_t i = 0; i < tests.size(); ++i) EXPECT_EQ(tests[i], 8 * i);
-    const auto forecast = forecast_capture(find_capture(data_path(relative)), {});
-    ASSERT_TRUE(forecast);
-    EXPECT_EQ(forecast->photos, capture->views.size());
-    EXPECT_EQ(forecast->points, capture->points.size());
-    EXPECT_EQ(forecast->width, capture->views[0].camera.width);
+    const auto forecast = required(forecast_capture(find_capture(data_path(relative)), {}));
+    EXPECT_EQ(forecast.photos, capture.views.size());
+    EXPECT_EQ(forecast.points, capture.points.size());
+    EXPECT_EQ(forecast.width, capture.views[0].camera.width);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RealCapture,
@@ -90,32 +85,28 @@ TEST(RealCaptures, LensesAreSaidInTheNotes) {
     for (const auto& [name, lens] :
          {std::pair{"fox_distorted", "OPENCV"}, {"fox_fisheye_derived", "OPENCV_FISHEYE"}}) {
         GS_NEED_DATA(std::string("captures/") + name);
-        CaptureOptions options;
-        options.photos = false;
+        CaptureOptions options{.photos = false};
         for (const bool undistort : {false, true}) {
             options.undistort = undistort;
-            const auto capture = load_capture(data_path(std::string("captures/") + name), options);
-            ASSERT_TRUE(capture) << capture.error().text();
-            ASSERT_FALSE(capture->notes.empty());
+            const auto capture =
+                required(load_capture(data_path(std::string("captures/") + name), options));
+            ASSERT_FALSE(capture.notes.empty());
             const std::string said = undistort
                                          ? fmt::format("resampled from {} to a pinhole", lens)
                                          : fmt::format("seen through their own lens, {}", lens);
-            EXPECT_NE(capture->notes[0].text.find(said), std::string::npos)
-                << capture->notes[0].text;
-            EXPECT_EQ(is_pinhole(capture->views[0].camera), undistort);
+            EXPECT_NE(capture.notes[0].text.find(said), std::string::npos) << capture.notes[0].text;
+            EXPECT_EQ(is_pinhole(capture.views[0].camera), undistort);
         }
     }
 }
 
 TEST(RealCaptures, FisheyeKeepsItsMask) {
     GS_NEED_DATA("captures/fox_fisheye_derived/masks");
-    const auto capture = load_capture(data_path("captures/fox_fisheye_derived"), {});
-    ASSERT_TRUE(capture) << capture.error().text();
-    for (const View& view : capture->views) {
+    const auto capture = required(load_capture(data_path("captures/fox_fisheye_derived"), {}));
+    for (const View& view : capture.views) {
         ASSERT_FALSE(view.mask.empty());
-        const double ignored =
-            static_cast<double>(std::count(view.mask.bytes.begin(), view.mask.bytes.end(), 0)) /
-            static_cast<double>(view.mask.bytes.size());
+        const double ignored = static_cast<double>(std::ranges::count(view.mask.bytes, 0)) /
+                               static_cast<double>(view.mask.bytes.size());
         EXPECT_GT(ignored, 0.0);
         EXPECT_LT(ignored, 0.3);
     }
@@ -123,19 +114,16 @@ TEST(RealCaptures, FisheyeKeepsItsMask) {
 
 TEST(RealCaptures, BinaryAndTextModelsAreTheSame) {
     GS_NEED_DATA("captures/sceaux/sparse_txt");
-    CaptureOptions options;
-    options.photos = false;
-    const auto binary = load_capture(data_path("captures/sceaux"), options),
-               text = load_capture(data_path("captures/sceaux/sparse_txt/0"), options);
-    ASSERT_TRUE(binary) << binary.error().text();
-    ASSERT_TRUE(text) << text.error().text();
-    EXPECT_EQ(binary->format, "COLMAP binary");
-    EXPECT_EQ(text->format, "COLMAP text");
-    EXPECT_EQ(text->name, binary->name);
-    ASSERT_EQ(binary->views.size(), text->views.size());
-    for (std::size_t i = 0; i < binary->views.size(); ++i) {
-        const Camera &a = binary->views[i].camera, &b = text->views[i].camera;
-        EXPECT_EQ(binary->views[i].name, text->views[i].name);
+    const CaptureOptions options{.photos = false};
+    const auto binary = required(load_capture(data_path("captures/sceaux"), options)),
+               text = required(load_capture(data_path("captures/sceaux/sparse_txt/0"), options));
+    EXPECT_EQ(binary.format, "COLMAP binary");
+    EXPECT_EQ(text.format, "COLMAP text");
+    EXPECT_EQ(text.name, binary.name);
+    ASSERT_EQ(binary.views.size(), text.views.size());
+    for (std::size_t i = 0; i < binary.views.size(); ++i) {
+        const Camera &a = binary.views[i].camera, &b = text.views[i].camera;
+        EXPECT_EQ(binary.views[i].name, text.views[i].name);
         EXPECT_EQ(a.width, b.width);
         EXPECT_NEAR(a.fx, b.fx, 1e-9 * a.fx);
         EXPECT_NEAR(a.cx, b.cx, 1e-9 * a.cx);
@@ -145,25 +133,23 @@ TEST(RealCaptures, BinaryAndTextModelsAreTheSame) {
         EXPECT_NEAR(a.translation.z, b.translation.z, 1e-9);
     }
     // The two files list their points in different orders, and the text one with fewer digits.
-    ASSERT_EQ(binary->points.size(), text->points.size());
+    ASSERT_EQ(binary.points.size(), text.points.size());
     const auto sorted = [](const Capture& capture) {
         std::multimap<float, std::size_t> order;
         for (std::size_t i = 0; i < capture.points.size(); ++i)
             order.emplace(capture.points[i].position.x, i);
         return order;
     };
-    const auto a = sorted(*binary), b = sorted(*text);
+    const auto a = sorted(binary), b = sorted(text);
     for (auto i = a.begin(), j = b.begin(); i != a.end(); ++i, ++j)
         ASSERT_NEAR(i->first, j->first, 1e-5f * std::max(1.0f, std::abs(i->first)));
 }
 
 TEST(RealCaptures, FoxAtAThirdIsTheReferenceSize) {
     GS_NEED_DATA("captures/fox");
-    CaptureOptions options;
-    options.downscale = 3;
-    options.test_views = {"0012"};
     const auto full = load_capture(data_path("captures/fox"), {}),
-               third = load_capture(data_path("captures/fox"), options);
+               third = load_capture(data_path("captures/fox"),
+                                    {.downscale = 3, .test_views = {"0012"}});
     ASSERT_TRUE(full && third);
     for (std::size_t i = 0; i < full->views.size(); ++i) {
         const Camera &a = full->views[i].camera, &b = third->views[i].camera;
@@ -177,15 +163,13 @@ TEST(RealCaptures, FoxAtAThirdIsTheReferenceSize) {
 
 TEST(RealCaptures, LegoTrainAndTestOverWhite) {
     GS_NEED_DATA("captures/lego");
-    CaptureOptions options;
-    options.background = {1, 1, 1};
-    const auto capture = load_capture(data_path("captures/lego"), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    expect_sound(*capture);
-    EXPECT_EQ(capture->view_indices(false).size(), files_in(data_path("captures/lego/train")));
-    EXPECT_EQ(capture->view_indices(true).size(), files_in(data_path("captures/lego/test")));
-    EXPECT_TRUE(capture->points_are_random);
-    for (const View& view : capture->views) {
+    const auto capture =
+        required(load_capture(data_path("captures/lego"), {.background = {1, 1, 1}}));
+    expect_sound(capture);
+    EXPECT_EQ(capture.view_indices(false).size(), files_in(data_path("captures/lego/train")));
+    EXPECT_EQ(capture.view_indices(true).size(), files_in(data_path("captures/lego/test")));
+    EXPECT_TRUE(capture.points_are_random);
+    for (const View& view : capture.views) {
         EXPECT_EQ(view.test, view.name.starts_with("test/"));
         EXPECT_EQ(view.photo.at(0, 0)[0], 255) << "the background of " << view.name;
         // All cameras look at the origin from about the same distance.

@@ -1,16 +1,11 @@
 // COLMAP's rigs and frames, as text and binary: which photos are of one frame, which are not where
 // their rig has them, and damaged files.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_mutator.h"
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Two cameras side by side, 0.5 apart, which have taken photos 1 to 4 in frames 8 and 9, each by
 // the first camera first; photo 5 is of a camera alone.
@@ -85,15 +80,13 @@ TEST(Rigs, PhotosOfOneFrameKnowIt) {
         folder.write(binary ? "sparse/0/rigs.bin" : "sparse/0/rigs.txt", binary ? rigs : kRigs);
         folder.write(binary ? "sparse/0/frames.bin" : "sparse/0/frames.txt",
                      binary ? frames : kFrames);
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        ASSERT_EQ(capture->views.size(), 5u);
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        ASSERT_EQ(capture.views.size(), 5u);
         const std::optional<std::uint32_t> wanted[] = {8, 8, 9, 9, std::nullopt};
-        for (std::size_t v = 0; v < 5; ++v) EXPECT_EQ(capture->views[v].rig_frame, wanted[v]) << v;
-        EXPECT_EQ(capture->views[1].camera_number, 2u);
-        EXPECT_EQ(complaints(*capture), "");
-        EXPECT_THAT(joined(texts_of(capture->notes)),
-                    HasSubstr("4 photos are of 2 frames of rigs"));
+        for (std::size_t v = 0; v < 5; ++v) EXPECT_EQ(capture.views[v].rig_frame, wanted[v]) << v;
+        EXPECT_EQ(capture.views[1].camera_number, 2u);
+        EXPECT_EQ(complaints(capture), "");
+        EXPECT_THAT(joined(texts_of(capture.notes)), HasSubstr("4 photos are of 2 frames of rigs"));
     }
 }
 
@@ -107,10 +100,9 @@ TEST(Rigs, APhotoThatIsElsewhereIsReported) {
         write_model(folder, pose);
         folder.write("sparse/0/rigs.txt", kRigs);
         folder.write("sparse/0/frames.txt", kFrames);
-        const auto capture = load_capture(folder.path(), no_split());
-        ASSERT_TRUE(capture) << capture.error().text();
-        EXPECT_THAT(complaints(*capture), HasSubstr(words));
-        EXPECT_EQ(capture->views[1].rig_frame, 8u);
+        const auto capture = required(load_capture(folder.path(), no_split()));
+        EXPECT_THAT(complaints(capture), HasSubstr(words));
+        EXPECT_EQ(capture.views[1].rig_frame, 8u);
     }
 }
 

@@ -11,6 +11,7 @@
 #include "renderer/raster/rasterizer.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
+#include "tests/support/required.h"
 
 namespace gs::test {
 namespace {
@@ -77,19 +78,18 @@ TEST_P(DecodedSplats, HaveTheValuesAnotherProgramReads) {
     GS_NEED_DATA(std::string("splats/") + GetParam());
     const Arrays expected = load_npz(data_path("splats/decoded/" + name + ".npz"));
     EXPECT_TRUE(find_splats(path)->by_content);
-    const auto read = read_splats(path);
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(static_cast<double>(read->model.count), expected["count"].scalar());
+    const auto read = required(read_splats(path));
+    ASSERT_EQ(static_cast<double>(read.model.count), expected["count"].scalar());
     const double coefficients = expected.has("f_rest") && expected["f_rest"].shape.size() > 1
                                     ? static_cast<double>(expected["f_rest"].shape[1])
                                     : 0.0;
-    ASSERT_EQ(3.0 * (sh_bases(read->model.sh_degree) - 1), coefficients);
-    const Deviation worst = deviation_of(read->model, expected);
+    ASSERT_EQ(3.0 * (sh_bases(read.model.sh_degree) - 1), coefficients);
+    const Deviation worst = deviation_of(read.model, expected);
     if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
         fmt::print(
             "{:34} {:7} position {:.2g} scale {:.2g} rotation {:.2g} opacity {:.2g} f_dc {:.2g} "
             "f_rest {:.2g}\n",
-            name, read->model.count, worst.position, worst.log_scale, worst.rotation, worst.opacity,
+            name, read.model.count, worst.position, worst.log_scale, worst.rotation, worst.opacity,
             worst.f_dc, worst.f_rest);
     // Both decode the same bytes: only rounding in float may differ.
     EXPECT_LE(worst.position, 2e-6);
@@ -144,23 +144,20 @@ double psnr_against(const ImageF& picture, const Image8& expected) {
 
 TEST(RenderedSplats, LookAsAnotherRendererShowsThem) {
     GS_NEED_DATA("splats/renders/renders.json");
-    const auto text = read_text_file(data_path("splats/renders/renders.json"));
-    ASSERT_TRUE(text);
+    const auto text = required(read_text_file(data_path("splats/renders/renders.json")));
     const auto rasterizer = make_cpu_rasterizer();
     const auto state = rasterizer->make_state();
-    const nlohmann::json views = nlohmann::json::parse(*text);
+    const nlohmann::json views = nlohmann::json::parse(text);
     for (const auto& [name, view] : views.items()) {
         SCOPED_TRACE(name);
-        const auto scene = read_splats(data_path("splats/" + view["file"].get<std::string>()));
-        ASSERT_TRUE(scene) << scene.error().text();
-        const auto expected = read_image(data_path("splats/renders/" + name + ".png"));
-        ASSERT_TRUE(expected) << expected.error().text();
-        RenderOptions options;
-        options.near_plane = static_cast<float>(view["near"].get<double>());
+        const auto scene =
+            required(read_splats(data_path("splats/" + view["file"].get<std::string>())));
+        const auto expected = required(read_image(data_path("splats/renders/" + name + ".png")));
+        const RenderOptions options{.near_plane = static_cast<float>(view["near"].get<double>())};
         RenderResult drawn;
-        ModelSource source(scene->model);
+        ModelSource source(scene.model);
         rasterizer->forward(source, camera_of(view), options, *state, drawn);
-        const double psnr = psnr_against(drawn.color, *expected);
+        const double psnr = psnr_against(drawn.color, expected);
         if (std::getenv("GAUSSCOPE_TEST_VERBOSE") != nullptr)
             fmt::print("{:16} {:.2f} dB\n", name, psnr);
         EXPECT_GT(psnr, 40);

@@ -1,8 +1,6 @@
 // A seeded mutator over every splat format: the small real files and files of our own with
 // something in every part. Whatever comes out, nothing crashes, hangs or takes memory without
 // measure; run under ASan and UBSan by ./check.
-#include <gtest/gtest.h>
-
 #include "renderer/io/splats/splat_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
@@ -32,9 +30,8 @@ void hammer_splats(const TempFolder& folder, const fs::path& file, const std::st
 // A file of ours, with 20 Gaussians of degree 1.
 void hammer_own(const char* name, std::uint64_t rounds, int spz_version = 4) {
     const TempFolder folder;
-    SplatWriteOptions options;
-    options.spz_version = spz_version;
-    ASSERT_TRUE(write_splats(folder / name, numbered_splats(20, 1, 1), options));
+    ASSERT_TRUE(
+        write_splats(folder / name, numbered_splats(20, 1, 1), {.spz_version = spz_version}));
     hammer_splats(folder, name, *read_text_file(folder / name), rounds);
 }
 
@@ -80,11 +77,10 @@ TEST(FuzzSplats, SogVersion1) {
         R"("sh0":{"mins":[-1,-1,-1,-5],"maxs":[1,1,1,5],"files":["sh0.webp"]},)"
         R"("shN":{"mins":-1,"maxs":1,"files":["shN_centroids.webp","shN_labels.webp"]}})";
     folder.write("sog/meta.json", meta);
-    const auto read = read_splats(folder / "sog");
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->format, "SOG 1 (folder)");
-    EXPECT_EQ(read->model.count, 20u);
-    EXPECT_EQ(read->model.sh_degree, 1);
+    const auto read = required(read_splats(folder / "sog"));
+    EXPECT_EQ(read.format, "SOG 1 (folder)");
+    EXPECT_EQ(read.model.count, 20u);
+    EXPECT_EQ(read.model.sh_degree, 1);
     hammer_splats(folder, "sog/meta.json", meta, 800);
 }
 

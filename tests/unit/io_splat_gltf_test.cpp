@@ -1,8 +1,5 @@
 // glTF: the conformance matrix and the file with an unknown kernel of another program's tests, a
 // scene splat-transform wrote, node transforms against turning a picture's camera.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "base/comparison.h"
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/camera.h"
@@ -14,8 +11,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Pixel differences of two models from one camera.
 double picture_difference(const GaussianModel& a, const Camera& camera_a, const GaussianModel& b,
@@ -29,13 +24,12 @@ TEST(SplatGltf, ConformanceMatrix) {
     GS_NEED_DATA("splats/khr_gltf/khr_conformance_matrix.gltf");
     for (const char* name : {"khr_conformance_matrix.gltf", "khr_conformance_matrix.glb"}) {
         SCOPED_TRACE(name);
-        const auto read = read_splats(data_path(std::string("splats/khr_gltf/") + name));
-        ASSERT_TRUE(read) << read.error().text();
-        const GaussianModel& m = read->model;
+        const auto read = required(read_splats(data_path(std::string("splats/khr_gltf/") + name)));
+        const GaussianModel& m = read.model;
         ASSERT_EQ(m.count, 15u);
         EXPECT_EQ(m.sh_degree, 3);
-        EXPECT_THAT(joined(read->notes), HasSubstr("sizes are logarithms"));
-        EXPECT_THAT(joined(read->notes), HasSubstr("lin_rec709_display"));
+        EXPECT_THAT(joined(read.notes), HasSubstr("sizes are logarithms"));
+        EXPECT_THAT(joined(read.notes), HasSubstr("lin_rec709_display"));
         for (std::size_t i = 0; i < m.count; ++i) {
             // (1, 2, 3) with y up.
             EXPECT_EQ(m.at(kMeans, i), -1);
@@ -61,14 +55,14 @@ TEST(SplatGltf, ConformanceMatrix) {
 
 TEST(SplatGltf, UnknownKernelsFallBack) {
     GS_NEED_DATA("splats/khr_gltf/khr_extensible_fallback.gltf");
-    const auto read = read_splats(data_path("splats/khr_gltf/khr_extensible_fallback.gltf"));
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->model.count, 1u);
-    EXPECT_THAT(joined(read->notes), HasSubstr("customShape"));
-    EXPECT_THAT(joined(read->notes), HasSubstr("COLOR_0"));
-    EXPECT_EQ(read->model.at(kLogScales, 0), 0);
-    EXPECT_NEAR(0.5f + 0.28209479f * read->model.at(kSh0 + 1, 0), 0.56419f, 1e-5);
-    EXPECT_EQ(read->model.at(kOpacityLogits, 0), 0);
+    const auto read =
+        required(read_splats(data_path("splats/khr_gltf/khr_extensible_fallback.gltf")));
+    ASSERT_EQ(read.model.count, 1u);
+    EXPECT_THAT(joined(read.notes), HasSubstr("customShape"));
+    EXPECT_THAT(joined(read.notes), HasSubstr("COLOR_0"));
+    EXPECT_EQ(read.model.at(kLogScales, 0), 0);
+    EXPECT_NEAR(0.5f + 0.28209479f * read.model.at(kSh0 + 1, 0), 0.56419f, 1e-5);
+    EXPECT_EQ(read.model.at(kOpacityLogits, 0), 0);
 }
 
 TEST(SplatGltf, WhatSplatTransformWrote) {
@@ -91,9 +85,7 @@ TEST(SplatGltf, WhatSplatTransformWrote) {
 
 TEST(SplatGltf, NodesMoveTurnAndScale) {
     // The Gaussians through a node, and the camera through its inverse: the same picture.
-    SceneRecipe recipe;
-    recipe.count = 200;
-    const GaussianModel model = random_model(recipe);
+    const GaussianModel model = random_model({.count = 200});
     const Camera camera = random_camera(3, 1, 64, 48);
     const Mat3d turn = rotation_from_quat({0.3, 0.5, -0.7, 0.2});
     GaussianModel moved = model.resized(model.capacity, 3);
@@ -128,13 +120,12 @@ TEST(SplatGltf, TransformsOfNodesAreRead) {
         text.find(node), node.size(),
         "\"translation\":[10,20,30],\"scale\":[2,2,2],\"rotation\":[0,0,0.70710678,0.70710678]");
     folder.write("moved.gltf", text);
-    const auto read = read_splats(folder / "moved.gltf");
-    ASSERT_TRUE(read) << read.error().text();
+    const auto read = required(read_splats(folder / "moved.gltf"));
     // (1, 2, 3) doubled, a quarter turn about z, moved, then y and x downwards.
-    EXPECT_NEAR(read->model.at(kMeans, 0), -(10 - 4), 1e-5);
-    EXPECT_NEAR(read->model.at(kMeans + 1, 0), -(20 + 2), 1e-5);
-    EXPECT_NEAR(read->model.at(kMeans + 2, 0), 36, 1e-5);
-    EXPECT_NEAR(read->model.at(kLogScales, 0), std::log(2.0f), 1e-5);
+    EXPECT_NEAR(read.model.at(kMeans, 0), -(10 - 4), 1e-5);
+    EXPECT_NEAR(read.model.at(kMeans + 1, 0), -(20 + 2), 1e-5);
+    EXPECT_NEAR(read.model.at(kMeans + 2, 0), 36, 1e-5);
+    EXPECT_NEAR(read.model.at(kLogScales, 0), std::log(2.0f), 1e-5);
 }
 
 TEST(SplatGltf, NothingLeadsOutside) {

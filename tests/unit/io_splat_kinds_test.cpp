@@ -1,19 +1,13 @@
 // Splats as other programs write them: far from zero, in other axes, inside other files, with
 // colours of other types, behind lists.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/splats/splat_io.h"
 #include "renderer/scene/origin.h"
-#include "renderer/scene/transform.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
 #include "tests/unit/io_splat_models.h"
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 constexpr Vec3d kUtm{500123.5, 4500678.25, 321.125};
 constexpr std::size_t kRows = 60;
@@ -53,14 +47,12 @@ TEST(FarSplats, ComeBackWhereTheyWere) {
           FarFormat{"m.glb", 1e-7}, FarFormat{"m.gltf", 1e-7}}) {
         SCOPED_TRACE(format.file);
         const TempFolder folder;
-        const auto lost = write_splats(folder / format.file, model, SplatWriteOptions{});
-        ASSERT_TRUE(lost) << lost.error().text();
-        EXPECT_EQ(joined(*lost).find("origin"), std::string::npos);
-        const auto read = read_splats(folder / format.file);
-        ASSERT_TRUE(read) << read.error().text();
-        ASSERT_EQ(read->model.count, kRows);
-        EXPECT_FALSE(is_zero(read->model.origin));
-        EXPECT_LT(worst_distance(model, read->model), format.worst);
+        const auto lost = required(write_splats(folder / format.file, model, SplatWriteOptions{}));
+        EXPECT_EQ(joined(lost).find("origin"), std::string::npos);
+        const auto read = required(read_splats(folder / format.file));
+        ASSERT_EQ(read.model.count, kRows);
+        EXPECT_FALSE(is_zero(read.model.origin));
+        EXPECT_LT(worst_distance(model, read.model), format.worst);
     }
 }
 
@@ -69,12 +61,10 @@ TEST(FarSplats, FormatsWithoutAPlaceSaySo) {
     for (const char* file : {"m.spz", "m.splat"}) {
         SCOPED_TRACE(file);
         const TempFolder folder;
-        const auto lost = write_splats(folder / file, model, SplatWriteOptions{});
-        ASSERT_TRUE(lost) << lost.error().text();
-        EXPECT_THAT(joined(*lost), HasSubstr("cannot store the origin (500123.5, 4500678.25"));
-        const auto read = read_splats(folder / file);
-        ASSERT_TRUE(read);
-        EXPECT_TRUE(is_zero(read->model.origin));
+        const auto lost = required(write_splats(folder / file, model, SplatWriteOptions{}));
+        EXPECT_THAT(joined(lost), HasSubstr("cannot store the origin (500123.5, 4500678.25"));
+        const auto read = required(read_splats(folder / file));
+        EXPECT_TRUE(is_zero(read.model.origin));
     }
 }
 
@@ -89,20 +79,18 @@ TEST(FarSplats, TextHasAllDigits) {
 
 TEST(FarSplats, PlyOfDoublesIsReadExactly) {
     GS_NEED_DATA("bugs/s14_utm_doubles");
-    const auto read = read_splats(data_path("bugs/s14_utm_doubles/a.ply"));
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->model.count, 40u);
+    const auto read = required(read_splats(data_path("bugs/s14_utm_doubles/a.ply")));
+    ASSERT_EQ(read.model.count, 40u);
     // truth.npz, its first two rows.
-    EXPECT_LT(apart(world_of(read->model, 0), {5.00124611e+05, 4.50067720e+06, 3.21915116e+02}),
+    EXPECT_LT(apart(world_of(read.model, 0), {5.00124611e+05, 4.50067720e+06, 3.21915116e+02}),
               5e-3);
-    EXPECT_GT(std::abs(read->model.origin.y), 4e6);
+    EXPECT_GT(std::abs(read.model.origin.y), 4e6);
     const TempFolder folder;
-    ASSERT_TRUE(write_splats(folder / "again.ply", read->model));
-    const auto again = read_splats(folder / "again.ply");
-    ASSERT_TRUE(again);
-    EXPECT_TRUE(same_place(again->model.origin, read->model.origin));
+    ASSERT_TRUE(write_splats(folder / "again.ply", read.model));
+    const auto again = required(read_splats(folder / "again.ply"));
+    EXPECT_TRUE(same_place(again.model.origin, read.model.origin));
     for (std::size_t i = 0; i < 40; ++i)
-        EXPECT_LT(apart(world_of(again->model, i), world_of(read->model, i)), 1e-9);
+        EXPECT_LT(apart(world_of(again.model, i), world_of(read.model, i)), 1e-9);
 }
 
 std::string splat_ply(const char* position_type, Vec3d by, std::size_t rows) {
@@ -156,10 +144,9 @@ TEST(FarSplats, NodesOfGltfPlaceThemInDouble) {
     ASSERT_NE(at, std::string::npos);
     json.insert(at, "\"translation\":[-500123.0625,-4500678.125,321.5],");
     folder.write("m.gltf", json);
-    const auto read = read_splats(folder / "m.gltf");
-    ASSERT_TRUE(read) << read.error().text();
+    const auto read = required(read_splats(folder / "m.gltf"));
     for (std::size_t i = 0; i < kRows; ++i)
-        EXPECT_LT(apart(world_of(read->model, i),
+        EXPECT_LT(apart(world_of(read.model, i),
                         world_position(model.mean(i), {500123.0625, 4500678.125, 321.5})),
                   1e-6);
 }
@@ -246,13 +233,12 @@ TEST(SpzInGltf, IsReadByEveryNameOfTheExtension) {
         const std::string spz = spz_with_axes(0);
         folder.write("a.spz", spz);
         folder.write("m.gltf", gltf_of_spz(name, spz.size()));
-        const auto read = read_splats(folder / "m.gltf");
-        ASSERT_TRUE(read) << read.error().text();
-        ASSERT_EQ(read->model.count, 2u);
-        EXPECT_THAT(read->format, HasSubstr("SPZ"));
-        EXPECT_LT(apart(world_of(read->model, 0), {-1, -2, 3}), 1e-6);
-        EXPECT_LT(apart(world_of(read->model, 1), {-11, -2, 3}), 1e-6);
-        EXPECT_NEAR(read->model.at(kLogScales, 0), -4, 1e-5);
+        const auto read = required(read_splats(folder / "m.gltf"));
+        ASSERT_EQ(read.model.count, 2u);
+        EXPECT_THAT(read.format, HasSubstr("SPZ"));
+        EXPECT_LT(apart(world_of(read.model, 0), {-1, -2, 3}), 1e-6);
+        EXPECT_LT(apart(world_of(read.model, 1), {-11, -2, 3}), 1e-6);
+        EXPECT_NEAR(read.model.at(kLogScales, 0), -4, 1e-5);
         // A view that the buffer does not hold.
         folder.write("a.spz", spz.substr(0, 20));
         EXPECT_FALSE(read_splats(folder / "m.gltf"));
@@ -266,9 +252,8 @@ TEST(SogBundles, AreReadInsideAStreamedSet) {
     folder.write("lod-meta.json",
                  R"({"version":1,"lodLevels":1,"filenames":["0_0.sog"],"tree":{"lods":{"0":)"
                  R"({"file":0,"offset":0,"count":200}}}})");
-    const auto read = read_splats(folder / "lod-meta.json");
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->model.count, 200u);
+    const auto read = required(read_splats(folder / "lod-meta.json"));
+    EXPECT_EQ(read.model.count, 200u);
 }
 
 TEST(SplatColors, GoByTypeAndRange) {

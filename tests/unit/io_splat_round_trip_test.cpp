@@ -1,8 +1,5 @@
 // What is written comes back within what the format can hold, for random models of every degree;
 // what it cannot hold is said.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 
 #include "base/parallel.h"
@@ -12,8 +9,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 // Half a step of each attribute, absolute.
 struct Steps {
@@ -91,28 +86,25 @@ TEST_P(SplatRoundTrip, WithinTheFormatsSteps) {
             SCOPED_TRACE(fmt::format("degree {}, {} Gaussians", degree, count));
             const GaussianModel model =
                 numbered_splats(count, degree, 7 * count + static_cast<std::size_t>(degree));
-            SplatWriteOptions options;
-            options.spz_version = steps.spz_version;
-            const auto notes = write_splats(folder / steps.file, model, options);
-            ASSERT_TRUE(notes) << notes.error().text();
+            const auto notes = required(
+                write_splats(folder / steps.file, model, {.spz_version = steps.spz_version}));
             EXPECT_TRUE(find_splats(folder / steps.file)->by_content);
-            const auto read = read_splats(folder / steps.file);
-            ASSERT_TRUE(read) << read.error().text();
-            ASSERT_EQ(read->model.count, count);
-            EXPECT_EQ(read->model.sh_degree, std::min(degree, steps.most_degree));
-            EXPECT_EQ(joined(*notes).find("harmonics of degree") != std::string::npos,
+            const auto read = required(read_splats(folder / steps.file));
+            ASSERT_EQ(read.model.count, count);
+            EXPECT_EQ(read.model.sh_degree, std::min(degree, steps.most_degree));
+            EXPECT_EQ(joined(notes).find("harmonics of degree") != std::string::npos,
                       degree > steps.most_degree);
             std::vector<bool> seen(count, false);
             for (std::size_t j = 0; j < count; ++j) {
                 const auto i =
-                    static_cast<std::size_t>(std::lround(read->model.at(kMeans, j) * 100));
+                    static_cast<std::size_t>(std::lround(read.model.at(kMeans, j) * 100));
                 ASSERT_LT(i, count);
                 EXPECT_FALSE(seen[i]);
                 seen[i] = true;
                 if (steps.keeps_order) {
                     EXPECT_EQ(i, j);
                 }
-                expect_row(model, i, read->model, j, steps);
+                expect_row(model, i, read.model, j, steps);
                 if (::testing::Test::HasFailure()) return;
             }
         }
@@ -122,12 +114,10 @@ TEST_P(SplatRoundTrip, NothingAtAll) {
     const TempFolder folder;
     fs::create_directories(folder / "sog");
     for (const int degree : {0, 3}) {
-        SplatWriteOptions options;
-        options.spz_version = GetParam().spz_version;
-        ASSERT_TRUE(write_splats(folder / GetParam().file, GaussianModel(0, degree), options));
-        const auto read = read_splats(folder / GetParam().file);
-        ASSERT_TRUE(read) << read.error().text();
-        EXPECT_EQ(read->model.count, 0u);
+        ASSERT_TRUE(write_splats(folder / GetParam().file, GaussianModel(0, degree),
+                                 {.spz_version = GetParam().spz_version}));
+        const auto read = required(read_splats(folder / GetParam().file));
+        EXPECT_EQ(read.model.count, 0u);
     }
 }
 
@@ -136,31 +126,28 @@ TEST_P(SplatRoundTrip, ExtremesStayFiniteAndAreSaid) {
     const TempFolder folder;
     fs::create_directories(folder / "sog");
     const GaussianModel model = extreme_splats(700, 3, 5);
-    SplatWriteOptions options;
-    options.spz_version = steps.spz_version;
-    const auto notes = write_splats(folder / steps.file, model, options);
-    ASSERT_TRUE(notes) << notes.error().text();
+    const auto notes =
+        required(write_splats(folder / steps.file, model, {.spz_version = steps.spz_version}));
     const std::string name = steps.file;
     if (name.ends_with(".spz")) {
-        EXPECT_THAT(joined(*notes), HasSubstr("SPZ clamps colours"));
-        EXPECT_THAT(joined(*notes), HasSubstr("SPZ clamps spherical harmonics"));
-        EXPECT_THAT(joined(*notes), HasSubstr("SPZ clamps sizes"));
+        EXPECT_THAT(joined(notes), HasSubstr("SPZ clamps colours"));
+        EXPECT_THAT(joined(notes), HasSubstr("SPZ clamps spherical harmonics"));
+        EXPECT_THAT(joined(notes), HasSubstr("SPZ clamps sizes"));
     }
     if (name == "m.splat") {
-        EXPECT_THAT(joined(*notes), HasSubstr("are clamped to 0..1"));
+        EXPECT_THAT(joined(notes), HasSubstr("are clamped to 0..1"));
     }
     if (name == "m.compressed.ply") {
-        EXPECT_THAT(joined(*notes), HasSubstr("sizes are clamped"));
+        EXPECT_THAT(joined(notes), HasSubstr("sizes are clamped"));
     }
-    const auto read = read_splats(folder / steps.file);
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_EQ(read->model.count, model.count);
-    for (int p = 0; p < read->model.planes(); ++p)
+    const auto read = required(read_splats(folder / steps.file));
+    ASSERT_EQ(read.model.count, model.count);
+    for (int p = 0; p < read.model.planes(); ++p)
         for (std::size_t i = 0; i < model.count; ++i) {
             const bool may = p == kOpacityLogits || (p >= kLogScales && p < kQuats);
-            EXPECT_FALSE(std::isnan(read->model.at(p, i))) << p;
+            EXPECT_FALSE(std::isnan(read.model.at(p, i))) << p;
             if (!may) {
-                EXPECT_TRUE(std::isfinite(read->model.at(p, i))) << "plane " << p << " row " << i;
+                EXPECT_TRUE(std::isfinite(read.model.at(p, i))) << "plane " << p << " row " << i;
             }
         }
     // Each coordinate moved by no more than a step, so the sorted ones did too.
@@ -172,9 +159,9 @@ TEST_P(SplatRoundTrip, ExtremesStayFiniteAndAreSaid) {
                             : 1e-4;
     for (int axis = 0; axis < 3; ++axis) {
         std::vector<float> before(model.plane(axis), model.plane(axis) + model.count),
-            after(read->model.plane(axis), read->model.plane(axis) + model.count);
-        std::sort(before.begin(), before.end());
-        std::sort(after.begin(), after.end());
+            after(read.model.plane(axis), read.model.plane(axis) + model.count);
+        std::ranges::sort(before);
+        std::ranges::sort(after);
         for (std::size_t i = 0; i < before.size(); ++i)
             ASSERT_NEAR(before[i], after[i], step) << "axis " << axis;
     }
@@ -191,27 +178,23 @@ TEST_P(SplatRoundTrip, BrokenRowsAreLeftOutOrKept) {
     model.at(kShRest + 2, 8) = -kInf;
     model.at(kOpacityLogits, 11) = kNan;
     model.at(kLogScales + 1, 12) = kInf;
-    SplatWriteOptions options;
-    options.spz_version = GetParam().spz_version;
-    const auto notes = write_splats(folder / GetParam().file, model, options);
-    ASSERT_TRUE(notes) << notes.error().text();
-    const auto read = read_splats(folder / GetParam().file);
-    ASSERT_TRUE(read) << read.error().text();
+    const auto notes = required(
+        write_splats(folder / GetParam().file, model, {.spz_version = GetParam().spz_version}));
+    const auto read = required(read_splats(folder / GetParam().file));
     if (std::string(GetParam().file) == "m.ply") {
-        EXPECT_EQ(read->model.count, 40u);
-        EXPECT_THAT(joined(read->notes), HasSubstr("NaN or infinite"));
+        EXPECT_EQ(read.model.count, 40u);
+        EXPECT_THAT(joined(read.notes), HasSubstr("NaN or infinite"));
         return;
     }
-    EXPECT_EQ(read->model.count, 35u);
-    EXPECT_THAT(joined(*notes), HasSubstr("NaN or infinite values: 5 Gaussians are left out"));
+    EXPECT_EQ(read.model.count, 35u);
+    EXPECT_THAT(joined(notes), HasSubstr("NaN or infinite values: 5 Gaussians are left out"));
 }
 
 TEST_P(SplatRoundTrip, TheSameBytesOnAnyNumberOfThreads) {
     const TempFolder folder;
     fs::create_directories(folder / "sog");
     const GaussianModel model = numbered_splats(3000, 2, 4);
-    SplatWriteOptions options;
-    options.spz_version = GetParam().spz_version;
+    const SplatWriteOptions options{.spz_version = GetParam().spz_version};
     std::string first;
     for (const int threads : {1, 2}) {
         set_thread_count(threads);
@@ -227,8 +210,7 @@ TEST_P(SplatRoundTrip, CanBeCancelled) {
     const TempFolder folder;
     fs::create_directories(folder / "sog");
     const GaussianModel model = numbered_splats(3000, 2, 4);
-    SplatWriteOptions options;
-    options.spz_version = GetParam().spz_version;
+    SplatWriteOptions options{.spz_version = GetParam().spz_version};
     ASSERT_TRUE(write_splats(folder / GetParam().file, model, options));
     SplatReadOptions reading;
     reading.progress = [](std::string_view, std::size_t, std::size_t) { return false; };
@@ -257,8 +239,7 @@ TEST(SplatCsv, HoldsEveryFloatExactly) {
     ASSERT_TRUE(write_splats(folder / "m.csv", model));
     const std::string text = *read_text_file(folder / "m.csv");
     EXPECT_TRUE(text.starts_with("x,y,z,scale_0,"));
-    EXPECT_EQ(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')),
-              model.count + 1);
+    EXPECT_EQ(static_cast<std::size_t>(std::ranges::count(text, '\n')), model.count + 1);
     const char* at = text.c_str() + text.find('\n') + 1;
     for (std::size_t i = 0; i < model.count; ++i) {
         char* end = nullptr;
@@ -286,25 +267,23 @@ TEST(SplatSpz, OldVersionsAndHighDegrees) {
     const std::string rest = std::string("\xFF") + std::string(3, '\x80') + std::string(3, '\xA0') +
                              std::string(3, '\x7F');
     folder.write("1.spz", plain_spz(1, 1, 0, halves + rest));
-    const auto one = read_splats(folder / "1.spz");
-    ASSERT_TRUE(one) << one.error().text();
-    EXPECT_EQ(one->model.at(kMeans, 0), 1);
-    EXPECT_EQ(one->model.at(kMeans + 1, 0), 2);
-    EXPECT_EQ(one->model.at(kMeans + 2, 0), -0.5f);
-    EXPECT_EQ(one->model.at(kLogScales, 0), 0);
-    EXPECT_TRUE(std::isinf(one->model.at(kOpacityLogits, 0)));
-    EXPECT_NEAR(one->model.at(kQuats, 0), 1, 1e-4);
+    const auto one = required(read_splats(folder / "1.spz"));
+    EXPECT_EQ(one.model.at(kMeans, 0), 1);
+    EXPECT_EQ(one.model.at(kMeans + 1, 0), 2);
+    EXPECT_EQ(one.model.at(kMeans + 2, 0), -0.5f);
+    EXPECT_EQ(one.model.at(kLogScales, 0), 0);
+    EXPECT_TRUE(std::isinf(one.model.at(kOpacityLogits, 0)));
+    EXPECT_NEAR(one.model.at(kQuats, 0), 1, 1e-4);
     // Degree 4 has 24 coefficients a channel, of which 15 are kept.
     const std::string position(9, '\0'), rotation(4, '\0');
     folder.write(
         "4.spz",
         plain_spz(3, 1, 4, position + rest.substr(0, 7) + rotation + std::string(72, '\x81')));
-    const auto four = read_splats(folder / "4.spz");
-    ASSERT_TRUE(four) << four.error().text();
-    EXPECT_EQ(four->model.sh_degree, 3);
-    EXPECT_THAT(joined(four->notes), HasSubstr("reduced to degree 3"));
-    EXPECT_EQ(four->model.at(kShRest + 3 * 2, 0), 1 / 128.0f);
-    EXPECT_EQ(four->model.at(kShRest, 0), -1 / 128.0f);
+    const auto four = required(read_splats(folder / "4.spz"));
+    EXPECT_EQ(four.model.sh_degree, 3);
+    EXPECT_THAT(joined(four.notes), HasSubstr("reduced to degree 3"));
+    EXPECT_EQ(four.model.at(kShRest + 3 * 2, 0), 1 / 128.0f);
+    EXPECT_EQ(four.model.at(kShRest, 0), -1 / 128.0f);
 }
 
 TEST(SplatAntialiased, IsKeptWhereTheFormatHasAPlaceForIt) {
@@ -316,9 +295,8 @@ TEST(SplatAntialiased, IsKeptWhereTheFormatHasAPlaceForIt) {
         EXPECT_TRUE(read_splats(folder / name)->model.antialiased) << name;
     }
     for (const char* name : {"m.splat", "m.glb", "m.csv"}) {
-        const auto notes = write_splats(folder / name, model, SplatWriteOptions{});
-        ASSERT_TRUE(notes);
-        EXPECT_THAT(joined(*notes), HasSubstr("antialiased")) << name;
+        const auto notes = required(write_splats(folder / name, model, SplatWriteOptions{}));
+        EXPECT_THAT(joined(notes), HasSubstr("antialiased")) << name;
     }
 }
 
@@ -332,9 +310,8 @@ TEST(SplatNames, TheLongestKnownEndDecides) {
     EXPECT_THAT(read_splats(folder / "b.spz")->format, HasSubstr("compressed"));
     EXPECT_EQ(write_splats(folder / "b.ksplat", model).error().kind, ErrorKind::usage);
     EXPECT_EQ(write_splats(folder / "b", model).error().kind, ErrorKind::usage);
-    SplatWriteOptions options;
-    options.spz_version = 2;
-    EXPECT_EQ(write_splats(folder / "c.spz", model, options).error().kind, ErrorKind::usage);
+    EXPECT_EQ(write_splats(folder / "c.spz", model, {.spz_version = 2}).error().kind,
+              ErrorKind::usage);
 }
 
 }  // namespace

@@ -1,7 +1,4 @@
 // Splat files store how their Gaussians were trained to be drawn; other formats warn.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/splats/ply.h"
 #include "renderer/io/splats/splat_io.h"
 #include "tests/unit/io_files.h"
@@ -13,12 +10,10 @@ namespace {
 TEST(SplatTraining, IsSaidWhereTheFormatHasAPlaceForIt) {
     const TempFolder folder;
     const GaussianModel model = numbered_splats(10, 0, 1);
-    SplatWriteOptions options;
-    options.trained = {true, 110.5};
+    const SplatWriteOptions options{.trained = {true, 110.5}};
     for (const char* name : {"m.ply", "m.compressed.ply", "m.sog"}) {
-        const auto notes = write_splats(folder / name, model, options);
-        ASSERT_TRUE(notes) << notes.error().text();
-        EXPECT_EQ(joined(*notes).find("unscented"), std::string::npos) << name;
+        const auto notes = required(write_splats(folder / name, model, options));
+        EXPECT_EQ(joined(notes).find("unscented"), std::string::npos) << name;
         EXPECT_EQ(read_splats(folder / name)->trained, options.trained) << name;
         ASSERT_TRUE(write_splats(folder / name, model));
         EXPECT_EQ(read_splats(folder / name)->trained, TrainedThrough()) << name;

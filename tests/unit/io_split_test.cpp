@@ -1,7 +1,4 @@
 // Test photos that a capture itself lists: found, used, reported, and overridden.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "renderer/io/captures/capture_io.h"
 #include "tests/support/data.h"
 #include "tests/unit/io_files.h"
@@ -10,7 +7,6 @@ namespace gs::test {
 namespace {
 
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 std::vector<std::string> test_names(const Capture& capture) {
     std::vector<std::string> out;
@@ -32,8 +28,7 @@ struct EightPhotos {
         ColmapFiles files;
         files.names.clear();
         for (int i = 0; i < 8; ++i) files.names.push_back(fmt::format("v_{}.png", i));
-        files.write(folder);
-        files.write_photos(folder);
+        files.write_capture(folder);
     }
     Capture load(const CaptureOptions& options = {}) const {
         auto capture = load_capture(folder.path(), options);
@@ -44,15 +39,13 @@ struct EightPhotos {
 
 TEST(Split, ListsThatCameWithPublishedCapturesAreUsed) {
     GS_NEED_DATA("bugs/t01_listed_split");
-    const auto nerfstudio = load_capture(data_path("bugs/t01_listed_split"), {});
-    ASSERT_TRUE(nerfstudio) << nerfstudio.error().text();
-    EXPECT_THAT(test_names(*nerfstudio), ElementsAre("f_02.png", "f_05.png"));
-    EXPECT_EQ(nerfstudio->split, "listed in transforms.json");
-    EXPECT_TRUE(nerfstudio->split_is_listed);
-    const auto colmap = load_capture(data_path("bugs/c23_listed_test_photos"), {});
-    ASSERT_TRUE(colmap) << colmap.error().text();
-    EXPECT_THAT(test_names(*colmap), ElementsAre("view_01.png", "view_04.png"));
-    EXPECT_EQ(colmap->split, "listed in sparse/0/test.txt");
+    const auto nerfstudio = required(load_capture(data_path("bugs/t01_listed_split"), {}));
+    EXPECT_THAT(test_names(nerfstudio), ElementsAre("f_02.png", "f_05.png"));
+    EXPECT_EQ(nerfstudio.split, "listed in transforms.json");
+    EXPECT_TRUE(nerfstudio.split_is_listed);
+    const auto colmap = required(load_capture(data_path("bugs/c23_listed_test_photos"), {}));
+    EXPECT_THAT(test_names(colmap), ElementsAre("view_01.png", "view_04.png"));
+    EXPECT_EQ(colmap.split, "listed in sparse/0/test.txt");
 }
 
 TEST(Split, TestTxtIsFoundInItsPlacesAndReadAsPeopleWriteIt) {
@@ -88,8 +81,7 @@ TEST(Split, NamesThatFitNoPhotoAreReported) {
 TEST(Split, OptionsOverrideTheList) {
     const EightPhotos made;
     made.folder.write("sparse/0/test.txt", "v_1.png\n");
-    CaptureOptions options;
-    options.test_every = 4;
+    CaptureOptions options{.test_every = 4};
     EXPECT_THAT(test_names(made.load(options)), ElementsAre("v_1.png"));
     options.listed_split = ListedSplit::ignored;
     EXPECT_THAT(test_names(made.load(options)), ElementsAre("v_0.png", "v_4.png"));
@@ -111,9 +103,7 @@ TEST(Split, TrainingAndValidationListsCount) {
     EXPECT_THAT(joined(texts_of(capture.notes)),
                 HasSubstr("4 photos are listed neither for training nor for testing"));
     // As a run keeps it, whatever becomes of the lists.
-    CaptureOptions kept;
-    kept.test_views = test_names(capture);
-    kept.left_out = capture.left_out;
+    CaptureOptions kept{.test_views = test_names(capture), .left_out = capture.left_out};
     EXPECT_EQ(kept.left_out.size(), 4u);
     made.folder.write("test.txt", "v_0.png\n");
     const Capture again = made.load(kept);
@@ -179,12 +169,11 @@ TEST(Split, WhatIsNoListOfNamesInATransformsFileIsReported) {
                      fmt::format(R"({{"fl_x": 8, "w": 8, "h": 8, "frames": [{}, {}, {}],
                                      "test_filenames": {}}})",
                                  frame('a'), frame('b'), frame('c'), list));
-        const auto capture = load_capture(folder.path(), {});
-        ASSERT_TRUE(capture) << capture.error().text();
-        EXPECT_THAT(test_names(*capture), ElementsAre("a.png"));
+        const auto capture = required(load_capture(folder.path(), {}));
+        EXPECT_THAT(test_names(capture), ElementsAre("a.png"));
         EXPECT_EQ(
-            split_notes(*capture).find(
-                "test_filenames of transforms.json is not a list of names") != std::string::npos,
+            split_notes(capture).find("test_filenames of transforms.json is not a list of names") !=
+                std::string::npos,
             std::string_view(list) != "null")
             << list;
     }
@@ -206,10 +195,8 @@ TEST(Split, ListsOfATransformsFileCountForAModelBesideIt) {
 
 TEST(Split, FoldersDistinguishPhotosOfOneName) {
     const TempFolder folder;
-    ColmapFiles files;
-    files.names = {"left/a.png", "left/b.png", "right/a.png", "right/b.png"};
-    files.write(folder);
-    files.write_photos(folder);
+    ColmapFiles files{.names = {"left/a.png", "left/b.png", "right/a.png", "right/b.png"}};
+    files.write_capture(folder);
     folder.write("test.txt", "right/a.png\n");
     EXPECT_THAT(test_names(*load_capture(folder.path(), {})), ElementsAre("right/a.png"));
     folder.write("test.txt", "/data/images/left/b.jpg\n");
@@ -233,10 +220,9 @@ TEST(Split, SeparateFilesAreKeptUnlessOptionsOverrideThem) {
     folder.write("transforms_train.json", frames({"train/r_0", "train/r_1"}));
     folder.write("transforms_test.json", frames({"test/r_0"}));
     CaptureOptions options;
-    const auto kept = load_capture(folder.path(), options);
-    ASSERT_TRUE(kept) << kept.error().text();
-    EXPECT_THAT(test_names(*kept), ElementsAre("test/r_0.png"));
-    EXPECT_EQ(kept->split, "listed in transforms_test.json");
+    const auto kept = required(load_capture(folder.path(), options));
+    EXPECT_THAT(test_names(kept), ElementsAre("test/r_0.png"));
+    EXPECT_EQ(kept.split, "listed in transforms_test.json");
     options.listed_split = ListedSplit::ignored;
     options.test_every = 2;
     EXPECT_THAT(test_names(*load_capture(folder.path(), options)),

@@ -1,5 +1,3 @@
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstring>
@@ -9,8 +7,6 @@
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 std::string frame(const std::string& file, const std::string& more = "", double x = 1,
                   double z = 4) {
@@ -25,10 +21,9 @@ TEST(Transforms, InstantNgpAxesAndIntrinsics) {
         "transforms.json",
         "{\"fl_x\": 50, \"fl_y\": 51, \"cx\": 19, \"cy\": 16, \"w\": 40, \"h\": 30, \"frames\": [" +
             frame("images/1.png") + "]}");
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    ASSERT_EQ(capture->views.size(), 1u);
-    const View& view = capture->views[0];
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    ASSERT_EQ(capture.views.size(), 1u);
+    const View& view = capture.views[0];
     EXPECT_EQ(view.name, "1.png");
     EXPECT_EQ(view.camera.fx, 50);
     EXPECT_EQ(view.camera.cy, 16);
@@ -41,10 +36,9 @@ TEST(Transforms, InstantNgpAxesAndIntrinsics) {
     EXPECT_NEAR(p.x, 0, 1e-12);
     EXPECT_NEAR(p.y, -2, 1e-12);
     EXPECT_NEAR(p.z, 4, 1e-12);
-    EXPECT_TRUE(capture->points_are_random);
-    const auto direct = load_capture(folder / "transforms.json", no_split());
-    ASSERT_TRUE(direct) << direct.error().text();
-    EXPECT_EQ(direct->views.size(), 1u);
+    EXPECT_TRUE(capture.points_are_random);
+    const auto direct = required(load_capture(folder / "transforms.json", no_split()));
+    EXPECT_EQ(direct.views.size(), 1u);
 }
 
 TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
@@ -67,15 +61,14 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
                   "\"fl_x\": 70, \"cx\": 30, \"cy\": 31, \"w\": 60, \"h\": 60, \"mask_path\": "
                   "\"m/b.png\",") +
             "]}");
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    ASSERT_EQ(capture->views.size(), 2u);
-    EXPECT_EQ(capture->views[0].camera.fx, 50);
-    EXPECT_EQ(capture->views[1].camera.fx, 70);
-    EXPECT_EQ(capture->views[1].camera.fy, 70);
-    EXPECT_EQ(capture->views[1].camera.width, 60);
-    EXPECT_TRUE(capture->views[0].mask.empty());
-    EXPECT_EQ(*capture->views[1].mask.at(3, 3), 0);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    ASSERT_EQ(capture.views.size(), 2u);
+    EXPECT_EQ(capture.views[0].camera.fx, 50);
+    EXPECT_EQ(capture.views[1].camera.fx, 70);
+    EXPECT_EQ(capture.views[1].camera.fy, 70);
+    EXPECT_EQ(capture.views[1].camera.width, 60);
+    EXPECT_TRUE(capture.views[0].mask.empty());
+    EXPECT_EQ(*capture.views[1].mask.at(3, 3), 0);
     CaptureOptions unmasked = no_split();
     unmasked.masks = kNoMasks;
     EXPECT_TRUE(load_capture(folder.path(), unmasked)->views[1].mask.empty());
@@ -83,20 +76,16 @@ TEST(Transforms, NerfstudioIntrinsicsOfEveryFrame) {
     for (const bool photos : {true, false}) {
         CaptureOptions options = no_split();
         options.photos = photos;
-        const auto without = load_capture(folder.path(), options);
-        ASSERT_TRUE(without) << without.error().text();
-        EXPECT_TRUE(std::any_of(without->notes.begin(), without->notes.end(),
-                                [](const CaptureNote& note) {
-                                    return note.kind == CaptureNote::Kind::mask &&
-                                           note.text.find("names a missing one") !=
-                                               std::string::npos;
-                                }))
-            << "a mask that is named and not there";
+        const auto without = required(load_capture(folder.path(), options));
+        EXPECT_TRUE(std::ranges::any_of(without.notes, [](const CaptureNote& note) {
+            return note.kind == CaptureNote::Kind::mask &&
+                   note.text.find("names a missing one") != std::string::npos;
+        })) << "a mask that is named and not there";
     }
-    ASSERT_EQ(capture->points.size(), 1u);
-    EXPECT_EQ(capture->points[0].position.y, 2);
-    EXPECT_EQ(capture->points[0].rgb[0], 4);
-    const std::string notes = joined(texts_of(capture->notes));
+    ASSERT_EQ(capture.points.size(), 1u);
+    EXPECT_EQ(capture.points[0].position.y, 2);
+    EXPECT_EQ(capture.points[0].rgb[0], 4);
+    const std::string notes = joined(texts_of(capture.notes));
     EXPECT_THAT(notes, HasSubstr("applied_transform"));
     EXPECT_THAT(notes, HasSubstr("1 points without a finite position"));
 }
@@ -111,20 +100,17 @@ TEST(Transforms, BlenderTrainAndTestFiles) {
                              frame("./train/r_0"), frame("./train/r_1")));
     folder.write("transforms_test.json", fmt::format("{{\"camera_angle_x\": {}, \"frames\": [{}]}}",
                                                      angle, frame("./test/r_0")));
-    CaptureOptions options;
-    options.background = {1, 0.5f, 0};
-    const auto capture = load_capture(folder.path(), options);
-    ASSERT_TRUE(capture) << capture.error().text();
-    ASSERT_EQ(capture->views.size(), 3u);
-    EXPECT_EQ(capture->views[0].name, "test/r_0.png");
-    EXPECT_EQ(capture->view_indices(true), (std::vector<std::size_t>{0}));
-    EXPECT_NEAR(capture->views[0].camera.fx, 10 / std::tan(0.4), 1e-9);
-    EXPECT_EQ(capture->views[0].camera.fy, capture->views[0].camera.fx);
-    EXPECT_EQ(capture->views[0].camera.cx, 10);
-    EXPECT_EQ(capture->views[0].camera.cy, 5);
-    EXPECT_EQ(capture->views[0].photo.bytes, constant(20, 10, {255, 128, 0}).bytes);
-    EXPECT_TRUE(capture->points_are_random);
-    for (const SparsePoint& p : capture->points) {
+    const auto capture = required(load_capture(folder.path(), {.background = {1, 0.5f, 0}}));
+    ASSERT_EQ(capture.views.size(), 3u);
+    EXPECT_EQ(capture.views[0].name, "test/r_0.png");
+    EXPECT_EQ(capture.view_indices(true), (std::vector<std::size_t>{0}));
+    EXPECT_NEAR(capture.views[0].camera.fx, 10 / std::tan(0.4), 1e-9);
+    EXPECT_EQ(capture.views[0].camera.fy, capture.views[0].camera.fx);
+    EXPECT_EQ(capture.views[0].camera.cx, 10);
+    EXPECT_EQ(capture.views[0].camera.cy, 5);
+    EXPECT_EQ(capture.views[0].photo.bytes, constant(20, 10, {255, 128, 0}).bytes);
+    EXPECT_TRUE(capture.points_are_random);
+    for (const SparsePoint& p : capture.points) {
         ASSERT_LE(std::abs(p.position.x), 1.3f);
         ASSERT_LE(std::abs(p.position.y), 1.3f);
         ASSERT_LE(std::abs(p.position.z), 1.3f);
@@ -149,10 +135,9 @@ TEST(Transforms, BadFramesAreSkippedAndNamed) {
                      frame("eq.png", "\"camera_model\": \"PUSHBROOM\",") + "," +
                      frame("w.png", "\"w\": 1e300,") + "," +
                      frame("f.png", "\"fl_x\": -Infinity,") + "," + frame("a.png") + "]}");
-    const auto capture = load_capture(folder.path(), no_split());
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->views.size(), 1u);
-    const std::string skipped = joined(capture->skipped);
+    const auto capture = required(load_capture(folder.path(), no_split()));
+    EXPECT_EQ(capture.views.size(), 1u);
+    const std::string skipped = joined(capture.skipped);
     for (const char* what :
          {"missing.png: no such photo", "a2.png: transform_matrix holds something",
           "a3.png: transform_matrix is not a rotation",

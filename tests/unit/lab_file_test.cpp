@@ -9,6 +9,7 @@
 #include "app/lab/measured_run.h"
 #include "app/lab/suite.h"
 #include "profiler/history/history.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs::lab {
@@ -20,7 +21,7 @@ std::string error_of(const std::string& text) {
 }
 
 TEST(Suite, IsReadAsItIsWritten) {
-    const auto suite = parse_suite("nightly.suite", R"(
+    const auto suite = required(parse_suite("nightly.suite", R"(
 # what runs at night
 name = nightly
 seeds = 3, 1
@@ -43,22 +44,21 @@ height = 240
 lr-means = 0.0003
 appearance = exposure
 antialiased = yes
-)");
-    ASSERT_TRUE(suite) << suite.error().text();
-    EXPECT_EQ(suite->name, "nightly");
-    EXPECT_EQ(suite->seeds, (std::vector<std::uint64_t>{3, 1}));
-    EXPECT_EQ(suite->backends, (std::vector<std::string>{"cpu", "cuda"}));
-    EXPECT_EQ(suite->runs(), 16u);
-    EXPECT_EQ(suite->scenes[0].loading,
+)"));
+    EXPECT_EQ(suite.name, "nightly");
+    EXPECT_EQ(suite.seeds, (std::vector<std::uint64_t>{3, 1}));
+    EXPECT_EQ(suite.backends, (std::vector<std::string>{"cpu", "cuda"}));
+    EXPECT_EQ(suite.runs(), 16u);
+    EXPECT_EQ(suite.scenes[0].loading,
               (std::vector<std::string>{"--downscale", "4", "--lidar", "turns/a.pcap"}));
-    EXPECT_TRUE(suite->scenes[0].optional);
-    EXPECT_EQ(suite->scenes[0].target_db, 22.5);
-    ASSERT_TRUE(suite->scenes[1].sample);
-    EXPECT_EQ(suite->scenes[1].sample->views, 40);
-    EXPECT_EQ(suite->settings[1].values,
+    EXPECT_TRUE(suite.scenes[0].optional);
+    EXPECT_EQ(suite.scenes[0].target_db, 22.5);
+    ASSERT_TRUE(suite.scenes[1].sample);
+    EXPECT_EQ(suite.scenes[1].sample->views, 40);
+    EXPECT_EQ(suite.settings[1].values,
               (NamedValues{{"lr_means", 0.0003}, {"appearance", 1}, {"antialiased", 1}}));
-    ASSERT_EQ(suite->gates.size(), 1u);
-    EXPECT_EQ(suite->gates[0].most, 0.05);
+    ASSERT_EQ(suite.gates.size(), 1u);
+    EXPECT_EQ(suite.gates[0].most, 0.05);
 }
 
 TEST(Suite, ErrorsNameLineAndWhatMayBe) {
@@ -94,9 +94,8 @@ TEST(Suite, ErrorsNameLineAndWhatMayBe) {
 TEST(Suite, BuiltInOnesAreRight) {
     ASSERT_FALSE(built_in_suites().empty());
     for (const std::string& name : built_in_suites()) {
-        const auto suite = read_suite(name);
-        ASSERT_TRUE(suite) << suite.error().text();
-        EXPECT_EQ(suite->name, name);
+        const auto suite = required(read_suite(name));
+        EXPECT_EQ(suite.name, name);
     }
     const auto none = read_suite("nosuch");
     ASSERT_FALSE(none);
@@ -104,46 +103,41 @@ TEST(Suite, BuiltInOnesAreRight) {
 }
 
 LabRun a_run(std::uint64_t seed) {
-    LabRun run;
-    run.of = {"main", "0123456789ab", "s", "fox", "default", "cpu", seed, "h"};
-    run.values = {{"training", "s", 12.5}, {"Gaussians", "", 1000}};
-    run.photos = {{"b.png", 21, 0.7, 0.1}, {"a.png", 23, 0.9, kUnknown}};
-    run.ended_s = static_cast<std::int64_t>(100 + seed);
-    return run;
+    return {.of = {"main", "0123456789ab", "s", "fox", "default", "cpu", seed, "h"},
+            .ended_s = static_cast<std::int64_t>(100 + seed),
+            .values = {{"training", "s", 12.5}, {"Gaussians", "", 1000}},
+            .photos = {{"b.png", 21, 0.7, 0.1}, {"a.png", 23, 0.9, kUnknown}}};
 }
 
 TEST(LabFile, KeepsARunOnceAndWhole) {
     const test::TemporaryFolder folder;
     const fs::path path = folder.path() / "lab.db";
     {
-        const auto file = LabFile::open(path);
-        ASSERT_TRUE(file) << file.error().text();
+        const auto file = required(LabFile::open(path));
         LabRun failed = a_run(1);
         failed.failed = true;
         failed.error = "exit code 1";
-        ASSERT_TRUE(file->add(failed));
-        EXPECT_EQ(*file->known(failed.of.key()), LabFile::Known::failed);
-        ASSERT_TRUE(file->add(a_run(1)));  // takes its place
-        EXPECT_EQ(*file->known(failed.of.key()), LabFile::Known::done);
+        ASSERT_TRUE(file.add(failed));
+        EXPECT_EQ(*file.known(failed.of.key()), LabFile::Known::failed);
+        ASSERT_TRUE(file.add(a_run(1)));  // takes its place
+        EXPECT_EQ(*file.known(failed.of.key()), LabFile::Known::done);
         LabRun again = a_run(1);
         again.values[0].value = 99;
-        ASSERT_TRUE(file->add(again));  // is there already
-        ASSERT_TRUE(file->add(a_run(2)));
-        EXPECT_EQ(*file->known(a_run(3).of.key()), LabFile::Known::no);
-        ASSERT_TRUE(file->add_suite("s", "steps = 1"));
-        ASSERT_TRUE(file->add_suite("s", "steps = 2"));
+        ASSERT_TRUE(file.add(again));  // is there already
+        ASSERT_TRUE(file.add(a_run(2)));
+        EXPECT_EQ(*file.known(a_run(3).of.key()), LabFile::Known::no);
+        ASSERT_TRUE(file.add_suite("s", "steps = 1"));
+        ASSERT_TRUE(file.add_suite("s", "steps = 2"));
     }
-    const auto file = LabFile::open_to_read(path);
-    ASSERT_TRUE(file) << file.error().text();
-    const auto runs = file->runs();
-    ASSERT_TRUE(runs) << runs.error().text();
-    ASSERT_EQ(runs->size(), 2u);
-    EXPECT_EQ((*runs)[0].value_of("training"), 12.5);
-    EXPECT_EQ((*runs)[0].psnr(), 22);
-    EXPECT_TRUE(std::isnan((*runs)[0].photos[0].l1));
-    EXPECT_EQ((*runs)[1].of.seed, 2u);
-    EXPECT_EQ(*file->suite_text("s"), "steps = 2");
-    EXPECT_EQ(*file->suite_text("t"), "");
+    const auto file = required(LabFile::open_to_read(path));
+    const auto runs = required(file.runs());
+    ASSERT_EQ(runs.size(), 2u);
+    EXPECT_EQ(runs[0].value_of("training"), 12.5);
+    EXPECT_EQ(runs[0].psnr(), 22);
+    EXPECT_TRUE(std::isnan(runs[0].photos[0].l1));
+    EXPECT_EQ(runs[1].of.seed, 2u);
+    EXPECT_EQ(*file.suite_text("s"), "steps = 2");
+    EXPECT_EQ(*file.suite_text("t"), "");
     // A history may be in the same file, in either order of creation.
     EXPECT_TRUE(history::History::open(path));
     EXPECT_TRUE(LabFile::open(path));

@@ -109,16 +109,9 @@ LabRun made_run(const char* label, int scene, int seed, const NoiseShape& shape,
     const bool b = label[0] == 'b';
     const double size = shape.uneven ? std::pow(3.0, scene) : 1.0;
     const auto deviate = [&] { return size * (shape.heavy ? noise.heavy() : noise.normal()); };
-    LabRun out;
-    out.id = 1 + scene * 100 + seed * 2 + b;
-    out.of = {label,
-              "0123456789ab",
-              "s",
-              "scene" + std::to_string(scene),
-              "default",
-              "cpu",
-              static_cast<std::uint64_t>(seed),
-              "h"};
+    LabRun out{.id = 1 + scene * 100 + seed * 2 + b,
+               .of = {label, "0123456789ab", "s", "scene" + std::to_string(scene), "default", "cpu",
+                      static_cast<std::uint64_t>(seed), "h"}};
     out.ended_s = out.id;
     // What a seed does to all photos of a run alike, and to each.
     const double common = 0.1 * deviate();

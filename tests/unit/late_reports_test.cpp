@@ -16,12 +16,11 @@ namespace {
 
 /// Step `step` with `measured` behind it; 0: nothing new is known.
 StepReport report_of(std::uint64_t step, std::uint64_t measured) {
-    StepReport report;
-    report.step = step;
-    report.view = static_cast<std::size_t>(step % 3);
-    report.milliseconds = 2;
-    report.gaussians = 100;
-    report.measured_step = measured;
+    StepReport report{.step = step,
+                      .view = static_cast<std::size_t>(step % 3),
+                      .milliseconds = 2,
+                      .gaussians = 100,
+                      .measured_step = measured};
     if (measured == 0) return report;
     report.measured_view = static_cast<std::size_t>(measured % 3);
     report.loss = report.l1 = 0.5 / static_cast<double>(measured);
@@ -95,9 +94,8 @@ TEST(LateReports, EveryStepHasItsOwnRow) {
     const test::TemporaryFolder folder;
     const fs::path path = folder / "steps.csv";
     ASSERT_TRUE(log.write(path));
-    const auto text = read_text_file(path);
-    ASSERT_TRUE(text);
-    EXPECT_EQ(*text,
+    const auto text = required(read_text_file(path));
+    EXPECT_EQ(text,
               "step,loss,l1,ssim,psnr,milliseconds,gaussians,visible,isects,view,lr_means,target,"
               "cloned,split,added,relocated,pruned,lidar_m\n"
               "1,0.5,0.5,0.5,20,2,100,10,0,1,0,,,,,,,\n"

@@ -13,8 +13,7 @@ constexpr int kSide = 40;  // regions on each axis, 10 units apart
 
 /// Each with the same levels, of 65,536 Gaussians, a third, and so on.
 LevelSet plain(std::size_t levels = 5, int side = kSide) {
-    LevelSet set;
-    set.levels = levels;
+    LevelSet set{.levels = levels};
     for (int z = 0; z < side; ++z)
         for (int x = 0; x < side; ++x) {
             const Vec3f lo{10.0f * static_cast<float>(x), 0, 10.0f * static_cast<float>(z)};
@@ -117,8 +116,8 @@ TEST(LevelChoices, StopWhereGaussiansAreCloseEnough) {
     EXPECT_EQ(choose_levels(set, walker({200, -1e7, 200}, {0, 1, 0.01}), {.budget = 1e9}),
               coarsest_levels(set))
         << "from far away";
-    LevelWish clipped{.budget = 1e9, .pixels = 0};
-    clipped.clip = ClipBox{set.regions[0].lo, set.regions[0].hi};
+    LevelWish clipped{
+        .budget = 1e9, .pixels = 0, .clip = ClipBox{set.regions[0].lo, set.regions[0].hi}};
     const LevelChoice box = choose_levels(set, at_the_edge(), clipped);
     EXPECT_EQ(level_at(box, 0, 0), 0);
     EXPECT_EQ(level_at(box, 20, 0), 4);

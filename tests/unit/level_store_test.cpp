@@ -100,9 +100,7 @@ TEST(Levels, as_a_whole_have_the_bits_that_reading_one_gives) {
     const Set files;
     const LevelSet set = the_set(files);
     for (int level = 0; level < 3; ++level) {
-        SplatReadOptions options;
-        options.lod = level;
-        const auto whole = read_splats(files.meta, options);
+        const auto whole = read_splats(files.meta, {.lod = level});
         const LevelChoice choice = choose_levels(set, camera_at(0), {1e9, 1, level});
         LevelStore store;
         ASSERT_TRUE(store.read_all(set, choice, {}));

@@ -18,10 +18,9 @@ class Measures : public testing::Test {
 };
 
 TEST_F(Measures, ComeBackAsTheyWere) {
-    MeasureState measured;
-    measured.points = {{1.5, -2.25, 3}, {0.1, 0.2, 0.3}, {9, 9, 9}};
-    measured.metres_per_unit = 0.123456789;
-    measured.up = Vec3d{0, 0.6, -0.8};
+    MeasureState measured{.points = {{1.5, -2.25, 3}, {0.1, 0.2, 0.3}, {9, 9, 9}},
+                          .metres_per_unit = 0.123456789,
+                          .up = Vec3d{0, 0.6, -0.8}};
     const fs::path file = measures_file(folder_ / "views.txt");
     EXPECT_EQ(file.filename(), "measures.txt");
     EXPECT_EQ(measures_file(folder_ / "12ab.txt").filename(), "12ab.measures.txt");
@@ -63,8 +62,8 @@ TEST_F(Measures, LengthsAreToldInFittingUnits) {
 
 TEST_F(Measures, LinesAreWhereTheirPointsAre) {
     const Camera camera = look_at({0, 0, -4}, {0, 0, 0}, {0, -1, 0}, 200, 100, 1.0);
-    MeasureState measured;
-    measured.points = {{-0.5, 0, 0}, {0.5, 0, 0}, {0, 0, -9}, {0, 0, -8}, {0, 0.5, 0}};
+    MeasureState measured{
+        .points = {{-0.5, 0, 0}, {0.5, 0, 0}, {0, 0, -9}, {0, 0, -8}, {0, 0.5, 0}}};
     const auto lines = lines_of(measured, camera);
     ASSERT_EQ(lines.size(), 1u) << "one lies behind the camera, one has no end yet";
     EXPECT_EQ(lines[0].number, 1u);

@@ -14,12 +14,7 @@
 namespace gs::test {
 
 inline GaussianModel painted_model() {
-    SceneRecipe recipe;
-    recipe.count = 300;
-    recipe.sh_degree = 0;
-    recipe.extent = 0.5f;
-    recipe.scale_hi = 0.08f;
-    return random_model(recipe);
+    return random_model({.count = 300, .sh_degree = 0, .extent = 0.5f, .scale_hi = 0.08f});
 }
 
 /// `through`: changes the cameras before the photos are drawn.

@@ -8,6 +8,7 @@
 
 #include "app/sample/sample_capture.h"
 #include "base/file.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
 
@@ -83,19 +84,15 @@ TEST_F(Paths, ARunIsItsNewestModel) {
 }
 
 TEST_F(Paths, ARunInACapturesFolderIsItsModel) {
-    SampleOptions small;
-    small.views = 3;
-    small.width = small.height = 16;
-    small.points = 20;
+    const SampleOptions small{.views = 3, .width = 16, .height = 16, .points = 20};
     ASSERT_TRUE(write_sample_capture(folder_.path() / "photos", small));
     EXPECT_EQ(kind("photos"), PathKind::capture);
     put_splats("photos/point_cloud.ply");
     const PathContents both = find_contents(folder_.path() / "photos");
     EXPECT_EQ(both.kind, PathKind::capture);
     EXPECT_EQ(both.model_kind(), PathKind::splats);
-    const auto model = read_any_splats(both);
-    ASSERT_TRUE(model) << model.error().text();
-    EXPECT_EQ(model->model.count, 1u);
+    const auto model = required(read_any_splats(both));
+    EXPECT_EQ(model.model.count, 1u);
     fs::remove_all(both.capture.models.at(0).folder);  // after it was found
     EXPECT_FALSE(load_capture(both.capture, {}));
 }

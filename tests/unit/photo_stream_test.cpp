@@ -37,10 +37,8 @@ class StreamedRun : public RunTest {
     }
     fs::path files() const { return folder_ / "capture"; }
     std::shared_ptr<Capture> load(std::uint64_t photo_memory, bool late = false) const {
-        CaptureOptions options;
+        CaptureOptions options{.test_every = 6, .photo_memory = photo_memory};
         options.late = late;
-        options.test_every = 6;
-        options.photo_memory = photo_memory;
         auto capture = load_capture(files(), options);
         EXPECT_TRUE(capture) << capture.error().text();
         return std::make_shared<Capture>(std::move(*capture));
@@ -119,22 +117,20 @@ TEST_F(StreamedRun, LatePhotosAreDecodedOnceForTheirScores) {
 
 TEST_F(StreamedRun, PhotosThatFitStay) {
     EXPECT_EQ(load(7 * kOnePhoto)->source, nullptr);
-    CaptureOptions options;
-    options.photo_memory = 2 * kOnePhoto;
-    const auto forecast = forecast_capture(find_capture(files()), options);
-    ASSERT_TRUE(forecast);
-    EXPECT_EQ(forecast->photo_bytes, 2 * kOnePhoto);
-    EXPECT_EQ(forecast->streamed_bytes, 4 * kOnePhoto);
+    const auto forecast =
+        required(forecast_capture(find_capture(files()), {.photo_memory = 2 * kOnePhoto}));
+    EXPECT_EQ(forecast.photo_bytes, 2 * kOnePhoto);
+    EXPECT_EQ(forecast.streamed_bytes, 4 * kOnePhoto);
 }
 
 TEST_F(StreamedRun, ResumesInTheMiddleOfAnEpoch) {
     const auto whole = trainer(load(0)), first = trainer(load(2 * kOnePhoto));
     expect_same(*whole, *first, 7);
     ASSERT_TRUE(first->save_checkpoint(folder_ / "at7.gsc"));
-    auto on = Trainer::resume(folder_ / "at7.gsc", load(2 * kOnePhoto), make_cpu_training());
-    ASSERT_TRUE(on) << on.error().text();
-    (*on)->hash_steps(true);
-    expect_same(*whole, **on, 12);
+    auto on =
+        required(Trainer::resume(folder_ / "at7.gsc", load(2 * kOnePhoto), make_cpu_training()));
+    on->hash_steps(true);
+    expect_same(*whole, *on, 12);
 }
 
 TEST_F(StreamedRun, APhotoThatVanishesEndsTheRunWithACheckpointAsGoodAsAny) {
@@ -150,10 +146,10 @@ TEST_F(StreamedRun, APhotoThatVanishesEndsTheRunWithACheckpointAsGoodAsAny) {
     const std::uint64_t done = run->trainer().steps_done();
     EXPECT_LT(done, 5u);
     fs::rename(folder_ / "away.png", files() / "images" / "view3.png");
-    auto on = Trainer::resume(folder_ / "out" / "checkpoint.gsc", load(1), make_cpu_training());
-    ASSERT_TRUE(on) << on.error().text();
-    while (!(*on)->finished()) (*on)->step();
-    const GaussianModel a = whole->model(), b = (*on)->model();
+    auto on =
+        required(Trainer::resume(folder_ / "out" / "checkpoint.gsc", load(1), make_cpu_training()));
+    while (!on->finished()) on->step();
+    const GaussianModel a = whole->model(), b = on->model();
     EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end()));
 }
 

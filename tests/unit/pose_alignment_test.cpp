@@ -23,11 +23,7 @@ struct KnownScene {
     GaussianModel model;
 
     KnownScene() {
-        SceneRecipe recipe;
-        recipe.sh_degree = 0;
-        recipe.extent = 0.5f;
-        recipe.scale_hi = 0.08f;
-        model = random_model(recipe);
+        model = random_model({.sh_degree = 0, .extent = 0.5f, .scale_hi = 0.08f});
         capture->points.clear();
         for (std::size_t i = 0; i < model.count; ++i) capture->points.push_back({model.mean(i)});
         RasterRun run(make_cpu_rasterizer());

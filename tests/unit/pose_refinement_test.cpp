@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "painted_capture.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/replay/step_capture.h"
 #include "trainer/run/pose_file.h"
@@ -330,9 +331,8 @@ TEST(PoseRefinement, ACapturedStepHasTheCorrectedCamera) {
     StepRecord record;
     trainer->step(&record);
     const auto rasterizer = make_cpu_rasterizer();
-    const auto captured = capture_of(record, "made up", *rasterizer);
-    ASSERT_TRUE(captured) << captured.error().text();
-    const Vec3d at = captured->inputs.camera.position(), trained = record.plan.camera.position(),
+    const auto captured = required(capture_of(record, "made up", *rasterizer));
+    const Vec3d at = captured.inputs.camera.position(), trained = record.plan.camera.position(),
                 given = record.plan.view->camera.position();
     EXPECT_EQ(dot(at - trained, at - trained), 0);
     EXPECT_GT(dot(at - given, at - given), 0);
@@ -345,14 +345,14 @@ TEST(PoseRefinement, ResumesWithTheSameBits) {
     for (int i = 0; i < 13; ++i) first->step();
     const TemporaryFolder folder;
     ASSERT_TRUE(first->save_checkpoint(folder / "run.gsc"));
-    auto second = Trainer::resume(folder / "run.gsc", disturbed.capture, make_cpu_training());
-    ASSERT_TRUE(second) << second.error().text();
+    auto second =
+        required(Trainer::resume(folder / "run.gsc", disturbed.capture, make_cpu_training()));
     const auto snapshot = first->snapshot();
-    for (int i = 13; i < 30; ++i) (*second)->step();
+    for (int i = 13; i < 30; ++i) second->step();
     for (int i = 0; i < 5; ++i) first->step();
     first->restore(*snapshot);
     for (int i = 13; i < 30; ++i) first->step();
-    for (const Trainer* other : {second->get(), first.get()}) {
+    for (const Trainer* other : {second.get(), first.get()}) {
         const GaussianModel a = straight->model(), b = other->model();
         EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin()));
         for (std::size_t v = 0; v < disturbed.capture->views.size(); ++v)

@@ -74,8 +74,7 @@ TEST(PredictPublished, TheBandOfInstructionsIsThatOfBlindPredictions) {
 
 TEST(PredictPublished, ARowIsPredictedWithoutItself) {
     std::vector<PublishedTime> rows = published_times();
-    const auto sort = std::find_if(rows.begin(), rows.end(),
-                                   [](const PublishedTime& row) { return row.id == "sort-a100"; });
+    const auto sort = std::ranges::find(rows, "sort-a100", &PublishedTime::id);
     ASSERT_NE(sort, rows.end());
     const auto predicted = [&] {
         for (const ValidatedTime& v : validate_model(rows, gpu_devices()).rows)

@@ -99,8 +99,7 @@ TEST(PredictModel, TwiceTheGpuHalvesTheTimeUntilLaunchesBind) {
 
 TEST(PredictModel, TheSlowestResourceAloneIsTheFloor) {
     const GpuDevice gpu = device();
-    StageDemand d;
-    d.bytes = 4e9;
+    StageDemand d{.bytes = 4e9};
     d.executed.issue = 1e9;
     d.executed.fp32 = 4e8;
     const ResourceSeconds r = resource_seconds(d, gpu, {});
@@ -108,8 +107,7 @@ TEST(PredictModel, TheSlowestResourceAloneIsTheFloor) {
     EXPECT_GE(seconds_of(r), slowest);
     EXPECT_LE(seconds_of(r), slowest * std::pow(static_cast<double>(kGpuResources), 0.25));
     // Bytes alone take their time and no more.
-    StageDemand bytes;
-    bytes.bytes = 4e9;
+    StageDemand bytes{.bytes = 4e9};
     EXPECT_NEAR(seconds_of(resource_seconds(bytes, gpu, {})), 4e9 / (gpu.sustained_gb_s * 1e9),
                 0.1 * 4e9 / (gpu.sustained_gb_s * 1e9));
     // Instructions alone: a share of the slots is used.
@@ -121,9 +119,7 @@ TEST(PredictModel, TheSlowestResourceAloneIsTheFloor) {
 
 TEST(PredictModel, WhatTheCacheHoldsNeedNotComeFromMemory) {
     const GpuDevice gpu = device();
-    StageDemand d;
-    d.bytes = 1e9;
-    d.working_set = 1e6;
+    StageDemand d{.bytes = 1e9, .working_set = 1e6};
     const double cached = seconds_of(resource_seconds(d, gpu, {}));
     d.working_set = 1e9;
     const double streamed = seconds_of(resource_seconds(d, gpu, {}));

@@ -12,6 +12,7 @@
 
 #include "base/record/scope.h"
 #include "profiler/collect/reader.h"
+#include "tests/support/required.h"
 
 namespace gs {
 namespace {
@@ -29,11 +30,10 @@ int status_of_child(const std::function<void()>& body) {
 }
 
 TEST(Fork, ChildWritesNothingIntoTheParentsRing) {
-    auto reader = TraceReader::attach_own();
-    ASSERT_TRUE(reader);
+    auto reader = required(TraceReader::attach_own());
     TraceBatch before, after;
     const Span open(Stage::evaluation);
-    reader->drain(before);
+    reader.drain(before);
     const int status = status_of_child([] {
         for (std::uint64_t i = 0; i < 1000; ++i) const Span span(Stage::load, i);
         std::thread([] { const Span span(Stage::load); }).join();
@@ -42,7 +42,7 @@ TEST(Fork, ChildWritesNothingIntoTheParentsRing) {
         publish_clock_snapshot();
     });
     EXPECT_EQ(status, 0);
-    reader->drain(after);
+    reader.drain(after);
     EXPECT_TRUE(after.spans.empty());
     EXPECT_TRUE(after.names.empty());
     EXPECT_EQ(after.written, before.written);
@@ -51,10 +51,9 @@ TEST(Fork, ChildWritesNothingIntoTheParentsRing) {
 }
 
 TEST(Fork, SpanOpenAcrossForkIsClosedInTheParentOnly) {
-    auto reader = TraceReader::attach_own();
-    ASSERT_TRUE(reader);
+    auto reader = required(TraceReader::attach_own());
     TraceBatch before, after;
-    reader->drain(before);
+    reader.drain(before);
     int status = -1;
     {
         const Span open(Stage::checkpoint, 5);
@@ -69,7 +68,7 @@ TEST(Fork, SpanOpenAcrossForkIsClosedInTheParentOnly) {
         }
     }
     EXPECT_EQ(status, 0);
-    reader->drain(after);
+    reader.drain(after);
     ASSERT_EQ(after.spans.size(), 1u);
     EXPECT_EQ(after.spans[0].payload, 5u);
 }
@@ -165,11 +164,10 @@ TEST(Crash, RecordsAndOpenSpansSurviveKill) {
 TEST(Crash, LateReaderOfAForeignProcessSeesWhatTheRingStillHolds) {
     const Recording child = start_recording_child();
     ASSERT_GE(child.fd, 0);
-    auto reader = TraceReader::attach(child.fd);
-    ASSERT_TRUE(reader);
-    EXPECT_TRUE(reader->producer_alive());
+    auto reader = required(TraceReader::attach(child.fd));
+    EXPECT_TRUE(reader.producer_alive());
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     EXPECT_EQ(batch.spans.size(), 500u);
     ::kill(child.pid, SIGKILL);
     ::waitpid(child.pid, nullptr, 0);

@@ -17,25 +17,13 @@
 #include "base/record/scope.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/store.h"
+#include "tests/support/own_ring.h"
 
 namespace gs {
 namespace {
 
 std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
 
-TraceReader own_reader() {
-    auto reader = TraceReader::attach_own();
-    EXPECT_TRUE(reader) << (reader ? "" : reader.error().text());
-    TraceBatch before;
-    reader->drain(before);
-    return std::move(*reader);
-}
-TraceBatch drain(TraceReader& reader) {
-    publish_clock_snapshot();
-    TraceBatch batch;
-    reader.drain(batch);
-    return batch;
-}
 DeviceSpan work(Stage stage, std::uint64_t begin, std::uint64_t end,
                 const LaunchPoint& launch = {}) {
     return {.begin = begin, .end = end, .name = string_of(stage), .launch = launch};
@@ -74,8 +62,7 @@ TEST(DeviceLane, SpansComeOutUnderTheStreamTiedToTheirLaunch) {
     EXPECT_EQ(event.launch.track, batch.spans[0].track);
     EXPECT_EQ(event.launch.time_ns, batch.spans[0].begin_ns);
     EXPECT_NE(launched_at, 0u);
-    const auto track = std::find_if(batch.tracks.begin(), batch.tracks.end(),
-                                    [&](const TrackInfo& t) { return t.track == event.track; });
+    const auto track = std::ranges::find(batch.tracks, event.track, &TrackInfo::track);
     ASSERT_NE(track, batch.tracks.end());
     EXPECT_EQ(track->name, "CUDA stream one");
     EXPECT_EQ(track->kind, TrackKind::gpu_stream);
@@ -238,9 +225,7 @@ struct Frames {
     TraceStore store;
     std::int64_t read = 1;
     TraceBatch next() {
-        TraceBatch batch;
-        batch.read_ns = read++;
-        batch.pid = 7;
+        TraceBatch batch{.pid = 7, .read_ns = read++};
         if (batch.read_ns == 1) {
             for (std::size_t i = 0; i < kStageCount; ++i)
                 batch.names.push_back({static_cast<std::uint32_t>(i + 1), kStageNames[i]});
@@ -343,9 +328,7 @@ TEST(DeviceStore, LaunchIsFoundAgainForTheArrow) {
 TEST(DeviceStore, ArrowsStayRightWhenOldSpansGo) {
     TraceStore store({.max_spans = 1000, .warm_up = 0});
     for (int b = 0; b < 40; ++b) {
-        TraceBatch batch;
-        batch.read_ns = b + 1;
-        batch.pid = 7;
+        TraceBatch batch{.pid = 7, .read_ns = b + 1};
         batch.tracks.push_back({0, 7, 70, "engine", false});
         batch.tracks.push_back({1, 7, 0, "s", false, TrackKind::gpu_stream});
         for (int i = 0; i < 50; ++i) {

@@ -16,6 +16,7 @@
 #include "profiler/collect/multi_collector.h"
 #include "profiler/files/export_perfetto.h"
 #include "tests/support/own_ring.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {
@@ -67,10 +68,9 @@ TEST_F(Export, RealRecordingIsAWellFormedTrace) {
     loader.join();
     collector->finish(store);
     const fs::path path = folder_ / "real.pftrace";
-    const auto summary = export_perfetto(store, path);
-    ASSERT_TRUE(summary) << summary.error().text();
-    EXPECT_EQ(summary->spans, 410u);
-    EXPECT_EQ(summary->bytes, fs::file_size(path));
+    const auto summary = required(export_perfetto(store, path));
+    EXPECT_EQ(summary.spans, 410u);
+    EXPECT_EQ(summary.bytes, fs::file_size(path));
     const Checked checked = check(path);
     EXPECT_EQ(checked.code, 0) << checked.output;
     for (const char* expected :
@@ -93,14 +93,12 @@ TEST_F(Export, GpuStreamsAreTracksOfTheirOwnWithArrowsFromTheLaunch) {
             }
         }
     }
-    auto reader = TraceReader::attach_own();
-    ASSERT_TRUE(reader);
+    auto reader = required(TraceReader::attach_own());
     TraceStore store;
-    drain_ring(*reader, store);
+    drain_ring(reader, store);
     const fs::path path = folder_ / "gpu.pftrace";
-    const auto summary = export_perfetto(store, path);
-    ASSERT_TRUE(summary) << summary.error().text();
-    EXPECT_EQ(summary->streams, 1u);
+    const auto summary = required(export_perfetto(store, path));
+    EXPECT_EQ(summary.streams, 1u);
     const Checked checked = check(path);
     EXPECT_EQ(checked.code, 0) << checked.output;
     for (const char* expected :
@@ -112,12 +110,12 @@ TEST_F(Export, GpuStreamsAreTracksOfTheirOwnWithArrowsFromTheLaunch) {
 /// Two calls of a module and their backward passes, the last first, each with the autograd node
 /// in it; on a thread of its own, a node of a call that was not recorded.
 TraceBatch training_step() {
-    TraceBatch b;
-    b.read_ns = 1'000'000;
-    b.source = b.pid = 5;
-    b.names = {{1, "Net.fc", "PyTorch"},
-               {2, "Net.fc (backward)", "PyTorch"},
-               {3, "AddmmBackward0", "PyTorch"}};
+    TraceBatch b{.names = {{1, "Net.fc", "PyTorch"},
+                           {2, "Net.fc (backward)", "PyTorch"},
+                           {3, "AddmmBackward0", "PyTorch"}},
+                 .source = 5,
+                 .pid = 5,
+                 .read_ns = 1'000'000};
     for (const auto& [number, text] :
          {std::pair{1u, "forward"}, {2u, "backward"}, {3u, "autograd"}})
         b.names.push_back({3 + number, text, "PyTorch", 0, number});
@@ -154,18 +152,14 @@ TEST_F(Export, BackwardRangesHaveArrowsFromTheirForwardCalls) {
     }
     EXPECT_FALSE(forward.of(0, store.tracks()[1].rows[0].view()[0]).span);
     // Half of it: no arrow from what is not there.
-    PerfettoOptions half;
-    half.begin_ns = 260;
-    ASSERT_TRUE(export_perfetto(store, path, half));
+    ASSERT_TRUE(export_perfetto(store, path, {.begin_ns = 260}));
     EXPECT_EQ(check(path).code, 0) << check(path).output;
     EXPECT_NE(check(path).output.find("\"flows\": 0"), std::string::npos);
 }
 
 TEST_F(Export, NestsEvenWhenTheStoreDoesNot) {
     TraceStore store;
-    TraceBatch batch;
-    batch.read_ns = 1'000 * kMs;
-    batch.pid = 5;
+    TraceBatch batch{.pid = 5, .read_ns = 1'000 * kMs};
     batch.tracks.push_back({0, 5, 6, "odd", false});
     const auto add = [&](std::int64_t begin, std::int64_t end, int depth) {
         batch.spans.push_back(
@@ -186,17 +180,14 @@ TEST_F(Export, NestsEvenWhenTheStoreDoesNot) {
 
 TEST_F(Export, OnlyTheRangeAsked) {
     TraceStore store;
-    TraceBatch batch;
-    batch.read_ns = 1'000 * kMs;
-    batch.pid = 5;
+    TraceBatch batch{.pid = 5, .read_ns = 1'000 * kMs};
     batch.tracks.push_back({0, 5, 6, "t", false});
     for (std::int64_t i = 0; i < 100; ++i)
         batch.spans.push_back({i * kMs, i * kMs + kMs / 2, 0, 0, 0, 0, false});
     store.ingest(batch);
-    const auto summary = export_perfetto(store, folder_ / "range.pftrace",
-                                         {.begin_ns = 10 * kMs, .end_ns = 19 * kMs});
-    ASSERT_TRUE(summary);
-    EXPECT_EQ(summary->spans, 10u);
+    const auto summary = required(export_perfetto(store, folder_ / "range.pftrace",
+                                                  {.begin_ns = 10 * kMs, .end_ns = 19 * kMs}));
+    EXPECT_EQ(summary.spans, 10u);
 }
 
 TEST_F(Export, EmptyStoreAndUnwritablePath) {

@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "tests/support/data.h"
+#include "tests/support/required.h"
 #include "tests/unit/foreign_traces.h"
 
 namespace gs {
@@ -25,9 +26,8 @@ TEST_F(Foreign, OverlappingSpansKeepTheirLengths) {
     EXPECT_EQ(summary.lost, 0u);
     EXPECT_NE(note_with(summary, "1 span overlaps others"), "");
     expect_kept(store);
-    const auto folded = export_folded(store, folder_ / "t.folded");
-    ASSERT_TRUE(folded);
-    EXPECT_EQ(*folded, 2u);  // the child, and what is in it
+    const auto folded = required(export_folded(store, folder_ / "t.folded"));
+    EXPECT_EQ(folded, 2u);  // the child, and what is in it
     EXPECT_EQ(*read_text_file(folder_ / "t.folded"),
               "thread 1;child 450\nthread 1;child;in 50\nthread 1;later 10\nthread 1;long 1000\n");
     ASSERT_TRUE(export_speedscope(store, folder_ / "t.speedscope.json"));
@@ -296,13 +296,14 @@ TEST_F(Foreign, RangesWithoutAnEndAreOpenToTheEndOfTheirProcess) {
 
 TEST_F(Foreign, ReasonsOfLossesSurvive) {
     TraceStore store;
-    TraceBatch batch;
-    batch.source = batch.pid = 7;
-    batch.read_ns = 1'000'000;
-    batch.names = {{1, "a"}};
-    batch.tracks = {{0, 7, 7, "main"}};
-    batch.spans = {{1000, 2000, 0, 0, 1, 0, false}};
-    batch.loss = {.lapped = 1'651'371, .dropped = 3, .malformed = 2, .untimed = 4, .too_deep = 5};
+    TraceBatch batch{
+        .tracks = {{0, 7, 7, "main"}},
+        .names = {{1, "a"}},
+        .spans = {{1000, 2000, 0, 0, 1, 0, false}},
+        .loss = {.lapped = 1'651'371, .dropped = 3, .malformed = 2, .untimed = 4, .too_deep = 5},
+        .source = 7,
+        .pid = 7,
+        .read_ns = 1'000'000};
     batch.loss.truncated_strings = 6;
     batch.service.emplace();
     batch.service->cupti_dropped = 8;

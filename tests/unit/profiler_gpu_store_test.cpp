@@ -59,20 +59,16 @@ TEST(GpuStore, ForgettingKeepsDetailsWithTheirSpans) {
 
 TEST(GpuStore, ProgramsWithoutCallsOrRangesStillShowTheirKernels) {
     TraceStore store;
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.pid = 5;
-    GpuWorkEvent w;
-    w.begin_ns = 10;
-    w.end_ns = 20;
-    w.correlation = 4;
-    w.kind = GpuWorkKind::copy;
-    w.bytes = 4096;
-    w.source = MemoryType::pageable;
-    w.target = MemoryType::device;
-    w.device = 1;
-    w.stream = 7;
-    batch.gpu_work.push_back(w);
+    TraceBatch batch{.pid = 5, .read_ns = 1};
+    batch.gpu_work.push_back({.begin_ns = 10,
+                              .end_ns = 20,
+                              .correlation = 4,
+                              .bytes = 4096,
+                              .device = 1,
+                              .stream = 7,
+                              .kind = GpuWorkKind::copy,
+                              .source = MemoryType::pageable,
+                              .target = MemoryType::device});
     store.ingest(batch);
     ASSERT_EQ(store.tracks().size(), 1u);
     const TraceSpan& span = store.tracks()[0].rows[0].view()[0];
@@ -103,11 +99,8 @@ TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
     nvtx.loss.dropped = 2;
     const auto launch = [&](std::int64_t t, std::uint64_t correlation) {
         nvtx.api_calls.push_back({t, t + 10, correlation, kMain, 2});
-        GpuWorkEvent w;
-        w.begin_ns = 2000 + t;
-        w.end_ns = 2050 + t;
-        w.correlation = correlation;
-        w.name = 3;
+        GpuWorkEvent w{
+            .begin_ns = 2000 + t, .end_ns = 2050 + t, .correlation = correlation, .name = 3};
         nvtx.gpu_work.push_back(w);
     };
     launch(150, 1);
@@ -140,19 +133,14 @@ TEST(GpuStore, TwoRingsOfOneProcessAreOneProcess) {
 
 TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
     TraceStore store({.warm_up = 0});
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.pid = kPid;
-    batch.names = {{1, "iteration"}, {2, "blend"}, {3, "cudaLaunchKernel"}};
-    batch.tracks = {{0, kPid, kMain, "engine"},
-                    {1, kPid, 0, "CUDA stream", false, TrackKind::gpu_stream}};
-    batch.spans = {{0, 1'000'000, 0, 0, 1, 0, false}};
-    batch.api_calls = {{100, 200, 9, kMain, 3}};
-    GpuWorkEvent kernel;
-    kernel.begin_ns = 500'100;
-    kernel.end_ns = 1'499'000;
-    kernel.correlation = 9;
-    kernel.name = 2;
+    TraceBatch batch{.tracks = {{0, kPid, kMain, "engine"},
+                                {1, kPid, 0, "CUDA stream", false, TrackKind::gpu_stream}},
+                     .names = {{1, "iteration"}, {2, "blend"}, {3, "cudaLaunchKernel"}},
+                     .spans = {{0, 1'000'000, 0, 0, 1, 0, false}},
+                     .api_calls = {{100, 200, 9, kMain, 3}},
+                     .pid = kPid,
+                     .read_ns = 1};
+    GpuWorkEvent kernel{.begin_ns = 500'100, .end_ns = 1'499'000, .correlation = 9, .name = 2};
     batch.gpu_work = {kernel, stage_work({500'000, 1'500'000, 0, 1, 2, 0, false}, {0, 0, 0}, 1)};
     store.ingest(batch);
     EXPECT_NEAR(static_cast<double>(
@@ -163,11 +151,10 @@ TEST(GpuStore, AStageTimersOwnTimesAreNotCountedTwice) {
 
 TEST(GpuStore, OverlappingRangesSpreadOverRows) {
     TraceStore store;
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.pid = kPid;
-    batch.names = {{1, "load"}, {2, "copy"}};
-    batch.tracks = {{0, kPid, kMain, "main"}};
+    TraceBatch batch{.tracks = {{0, kPid, kMain, "main"}},
+                     .names = {{1, "load"}, {2, "copy"}},
+                     .pid = kPid,
+                     .read_ns = 1};
     const auto add = [&](std::int64_t begin, std::int64_t end) {
         batch.async_spans.push_back({begin, end, 0, 0, 1, false});
     };
@@ -176,15 +163,11 @@ TEST(GpuStore, OverlappingRangesSpreadOverRows) {
     add(22, 40);
     add(30, 35);
     store.ingest(batch);
-    TraceBatch next;
-    next.read_ns = 2;
-    next.pid = kPid;
-    next.async_spans = {{0, 100, 0, 0, 2, false}, {0, 4, 0, 0, 2, false}};
-    store.ingest(next);
+    store.ingest({.async_spans = {{0, 100, 0, 0, 2, false}, {0, 4, 0, 0, 2, false}},
+                  .pid = kPid,
+                  .read_ns = 2});
     expect_rows_in_order(store);
-    const auto track =
-        std::find_if(store.tracks().begin(), store.tracks().end(),
-                     [](const TraceTrack& t) { return t.kind == TrackKind::overlapping; });
+    const auto track = std::ranges::find(store.tracks(), TrackKind::overlapping, &TraceTrack::kind);
     ASSERT_NE(track, store.tracks().end());
     std::vector<std::size_t> sizes;
     for (const auto& row : track->rows) sizes.push_back(row.size());
@@ -196,11 +179,11 @@ TEST(GpuStore, OverlappingRangesSpreadOverRows) {
 TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
     TraceStore store({.warm_up = 1});
     for (const std::uint32_t pid : {1u, 2u}) {
-        TraceBatch batch;
-        batch.read_ns = 1;
-        batch.pid = batch.source = pid;
-        batch.names = {{1, "iteration"}, {2, "loss"}};
-        batch.tracks = {{0, pid, pid, "main"}};
+        TraceBatch batch{.tracks = {{0, pid, pid, "main"}},
+                         .names = {{1, "iteration"}, {2, "loss"}},
+                         .source = pid,
+                         .pid = pid,
+                         .read_ns = 1};
         for (std::int64_t i = 0; i < 3; ++i)
             batch.spans.push_back(
                 {i * 100'000'000, i * 100'000'000 + pid * 1'000'000, 0, 0, 1, 0, false});
@@ -219,15 +202,15 @@ TEST(GpuStore, CountersAndStatisticsAreOfTheirProcess) {
 
 TEST(GpuStore, NamesOfDomainsAreTheirOwn) {
     TraceStore store;
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.pid = 1;
-    batch.names = {{1, "render"},
-                   {2, "render", "gsplat", 0x1FF0000},
-                   {3, "slow", "gsplat", 0, 4},
-                   {4, "blend", "mine"}};
-    batch.tracks = {{0, 1, 2, "main"}};
-    batch.spans = {{0, 1, 0, 0, 1, 0, false}, {1, 2, 0, 0, 2, 0, false}, {2, 3, 0, 0, 4, 0, false}};
+    TraceBatch batch{
+        .tracks = {{0, 1, 2, "main"}},
+        .names = {{1, "render"},
+                  {2, "render", "gsplat", 0x1FF0000},
+                  {3, "slow", "gsplat", 0, 4},
+                  {4, "blend", "mine"}},
+        .spans = {{0, 1, 0, 0, 1, 0, false}, {1, 2, 0, 0, 2, 0, false}, {2, 3, 0, 0, 4, 0, false}},
+        .pid = 1,
+        .read_ns = 1};
     batch.spans[1].category = 4;
     batch.spans[1].payload = static_cast<std::uint64_t>(-3);
     batch.spans[1].has_payload = true;
@@ -247,13 +230,8 @@ TEST(GpuStore, NamesOfDomainsAreTheirOwn) {
 
 TEST(GpuStore, TheStageMapIsAskedOnceAndCanChange) {
     TraceStore store;
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.pid = 1;
-    batch.names = {{1, "my_kernel"}};
-    GpuWorkEvent w;
-    w.name = 1;
-    w.begin_ns = w.end_ns = 5;
+    TraceBatch batch{.names = {{1, "my_kernel"}}, .pid = 1, .read_ns = 1};
+    GpuWorkEvent w{.begin_ns = 5, .end_ns = 5, .name = 1};
     batch.gpu_work = {w};
     store.ingest(batch);
     const std::uint32_t name = store.tracks()[0].rows[0].view()[0].name;
@@ -294,11 +272,11 @@ TEST(ApiKind, FromTheCallsName) {
 
 /// `count` ranges of one thread that are all open at the same time, begun one after the other.
 TraceBatch ranges_at_once(std::int64_t count) {
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.source = batch.pid = 1;
-    batch.names = {{1, "request"}};
-    batch.tracks = {{0, 1, 5, "server"}};
+    TraceBatch batch{.tracks = {{0, 1, 5, "server"}},
+                     .names = {{1, "request"}},
+                     .source = 1,
+                     .pid = 1,
+                     .read_ns = 1};
     for (std::int64_t i = 0; i < count; ++i)
         batch.async_spans.push_back({i, 20'000 + i, 0, 0, 1, false});
     return batch;

@@ -18,6 +18,7 @@
 #include "profiler/collect/reader.h"
 #include "profiler/store/store.h"
 #include "profiler/store/symbol.h"
+#include "tests/support/required.h"
 
 namespace gs {
 namespace {
@@ -173,10 +174,9 @@ bool is_stage(const GpuWorkEvent& work) { return work.kind == GpuWorkKind::stage
 
 TEST(Hostile, AnUntouchedCopyReadsWell) {
     RingCopy ring;
-    auto reader = TraceReader::attach(ring.fd());
-    ASSERT_TRUE(reader) << reader.error().text();
+    auto reader = required(TraceReader::attach(ring.fd()));
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     EXPECT_GE(batch.spans.size(), 300u);
     EXPECT_GE(std::erase_if(batch.gpu_work, is_stage), 300u);
     EXPECT_EQ(batch.loss.malformed, 0u);
@@ -217,10 +217,9 @@ TEST(Hostile, ANewerMinorWithLongerRecordsIsRead) {
     RingCopy ring;
     lengthen(ring);
     ring.header().version += 1;
-    auto reader = TraceReader::attach(ring.fd());
-    ASSERT_TRUE(reader) << reader.error().text();
+    auto reader = required(TraceReader::attach(ring.fd()));
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     EXPECT_GE(batch.spans.size(), 250u);
     EXPECT_GE(std::erase_if(batch.gpu_work, is_stage), 250u);
     EXPECT_GT(batch.api_calls.size(), 10u);
@@ -328,10 +327,9 @@ TEST(Hostile, DeviceLanesAndLaunchesThatLie) {
 
 TEST(Hostile, UntouchedActivitiesReadWell) {
     RingCopy ring;
-    auto reader = TraceReader::attach(ring.fd());
-    ASSERT_TRUE(reader);
+    auto reader = required(TraceReader::attach(ring.fd()));
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     std::erase_if(batch.gpu_work, is_stage);
     EXPECT_EQ(batch.gpu_work.size(), RingCopy::kActivities / 2);
     EXPECT_EQ(batch.api_calls.size(), RingCopy::kActivities / 8);
@@ -415,12 +413,11 @@ TEST(Hostile, LanesThatClaimOneAnothersRecords) {
         lane.head = 1u << 18;
         lane.owner_first = 0;
     }
-    auto reader = TraceReader::attach(ring.fd());
-    ASSERT_TRUE(reader);
-    reader->skip_past();  // nothing is new
+    auto reader = required(TraceReader::attach(ring.fd()));
+    reader.skip_past();  // nothing is new
     for (std::size_t i = 0; i < abi::kLaneCount; ++i) ring.lane(i).head = 1u << 19;
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     EXPECT_LE(batch.spans.size(), abi::kHardCap / sizeof(abi::Record));
     EXPECT_GE(batch.loss.malformed, abi::kLaneCount - 2u);
 }
@@ -472,10 +469,9 @@ TEST(Hostile, NamesBecomePrintable) {
     RingCopy ring;
     auto* entry = reinterpret_cast<abi::StringEntry*>(ring.memory() + ring.header().arena_offset);
     std::memcpy(entry + 1, "\xFF\n\xC3", 3);
-    auto reader = TraceReader::attach(ring.fd());
-    ASSERT_TRUE(reader);
+    auto reader = required(TraceReader::attach(ring.fd()));
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     ASSERT_FALSE(batch.names.empty());
     EXPECT_EQ(batch.names[0].text.substr(0, 3), "???");
 }

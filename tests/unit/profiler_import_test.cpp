@@ -10,6 +10,7 @@
 #include <protozero/pbf_writer.hpp>
 
 #include "profiler/analysis/timeline_facts.h"
+#include "tests/support/required.h"
 #include "tests/unit/foreign_traces.h"
 
 namespace gs {
@@ -29,11 +30,10 @@ std::pair<T, T> pair_of(T a, T b) {
 /// Ten steps of a thread that launches work on a stream, a second thread, a counter, an instant.
 TraceStore recorded() {
     TraceStore store;
-    TraceBatch batch;
-    batch.pid = 41;
-    batch.process_name = "trainer";
-    batch.read_ns = 90'000'000;
-    batch.realtime_offset_ns = 1'700'000'000'000'000'000;
+    TraceBatch batch{.pid = 41,
+                     .process_name = "trainer",
+                     .read_ns = 90'000'000,
+                     .realtime_offset_ns = 1'700'000'000'000'000'000};
     batch.tracks = {{0, 41, 42, "engine", false, TrackKind::thread},
                     {1, 41, 0, "CUDA stream training", false, TrackKind::gpu_stream},
                     {2, 41, 43, "loader \"1\"", false, TrackKind::thread}};
@@ -131,12 +131,11 @@ TEST_F(Import, OwnPerfettoExportComesBack) {
     const std::string bytes = exported();
     for (const std::string& file : {bytes, gzipped(bytes)}) {
         TraceStore back;
-        const auto read = import(file, back);
-        ASSERT_TRUE(read) << read.error().text();
-        EXPECT_EQ(read->format, "Perfetto");
-        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points), std::tuple(41u, 3u, 10u));
-        EXPECT_EQ(std::pair(read->threads, read->streams), pair_of<std::uint64_t>(2, 1));
-        EXPECT_EQ(read->skipped, 0u);
+        const auto read = required(import(file, back));
+        EXPECT_EQ(read.format, "Perfetto");
+        EXPECT_EQ(std::tuple(read.spans, read.instants, read.points), std::tuple(41u, 3u, 10u));
+        EXPECT_EQ(std::pair(read.threads, read.streams), pair_of<std::uint64_t>(2, 1));
+        EXPECT_EQ(read.skipped, 0u);
         expect_equal(store, back);
         EXPECT_EQ(back.sources().realtime_offset_ns(), store.sources().realtime_offset_ns());
         EXPECT_EQ(back.frames().history(StatScope::iteration).size(), 10u);
@@ -148,10 +147,9 @@ TEST_F(Import, ChromeExportComesBack) {
     const TraceStore store = recorded();
     ASSERT_TRUE(export_chrome(store, folder_ / "t.json"));
     TraceStore back;
-    const auto read = import_trace(folder_ / "t.json", back);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->format, "Chrome JSON");
-    EXPECT_EQ(read->skipped, 0u);
+    const auto read = required(import_trace(folder_ / "t.json", back));
+    EXPECT_EQ(read.format, "Chrome JSON");
+    EXPECT_EQ(read.skipped, 0u);
     expect_equal(store, back);
 }
 
@@ -245,10 +243,9 @@ TEST_F(Import, ForeignPerfetto) {
         d.add_string(5, "worker");
     });
     TraceStore store;
-    const auto read = import(bytes, store);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->spans, 2u);
-    EXPECT_EQ(read->skipped, 1u);
+    const auto read = required(import(bytes, store));
+    EXPECT_EQ(read.spans, 2u);
+    EXPECT_EQ(read.skipped, 1u);
     ASSERT_EQ(store.tracks().size(), 1u);
     EXPECT_EQ(store.tracks()[0].name, "worker");
     EXPECT_EQ(store.tracks()[0].tid, 4u);
@@ -282,12 +279,11 @@ const char* const kKineto =
 TEST_F(Import, ChromeJsonOfTorch) {
     for (const std::string& file : {std::string(kKineto), gzipped(kKineto)}) {
         TraceStore store;
-        const auto read = import(file, store);
-        ASSERT_TRUE(read) << read.error().text();
-        EXPECT_EQ(read->format, "Chrome JSON");
-        EXPECT_EQ(std::tuple(read->spans, read->instants, read->points, read->skipped),
+        const auto read = required(import(file, store));
+        EXPECT_EQ(read.format, "Chrome JSON");
+        EXPECT_EQ(std::tuple(read.spans, read.instants, read.points, read.skipped),
                   std::tuple(3u, 1u, 2u, 1u));
-        EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(1u, 1u, 1u));
+        EXPECT_EQ(std::tuple(read.processes, read.calls, read.work), std::tuple(1u, 1u, 1u));
         ASSERT_EQ(store.tracks().size(), 5u);
         EXPECT_EQ(store.tracks()[0].name, "python 101");
         EXPECT_EQ(store.tracks()[1].name, "PyTorch Profiler");
@@ -340,11 +336,10 @@ std::string fact(const TraceStore& store, std::size_t track, std::size_t row, co
 
 TEST_F(Import, PassesMemoryAndCollectivesOfTorch) {
     TraceStore store;
-    const auto read = import(kStep, store);
-    ASSERT_TRUE(read) << read.error().text();
+    const auto read = required(import(kStep, store));
     // The arrow without an end is counted; the innermost operator is the one that has a backward
     // pass.
-    EXPECT_EQ(std::tuple(read->skipped, read->instants, read->points), std::tuple(1u, 0u, 3u));
+    EXPECT_EQ(std::tuple(read.skipped, read.instants, read.points), std::tuple(1u, 0u, 3u));
     EXPECT_EQ(fact(store, 0, 1, "backward pass"), "AddmmBackward0, 200 us later, took 25.0 us");
     EXPECT_EQ(fact(store, 0, 0, "backward pass"), "");
     EXPECT_EQ(fact(store, 1, 0, "forward pass"), "aten::addmm, 200 us before, took 40.0 us");
@@ -401,12 +396,11 @@ TEST_F(Import, MoreThanIsKeptIsCounted) {
     ImportOptions few;
     few.max_events = 5;
     TraceStore store;
-    const auto read = import(exported(), store, few);
-    ASSERT_TRUE(read);
+    const auto read = required(import(exported(), store, few));
     // Of begins and ends of 41 spans, 3 instants and 10 points, those of an iteration's beginning.
-    EXPECT_EQ(std::tuple(read->spans, read->open, read->skipped), std::tuple(2u, 1u, 90u));
-    ASSERT_FALSE(read->notes.empty());
-    EXPECT_EQ(read->notes[0], fmt::format("skipped: {} events beyond the first 5", read->skipped));
+    EXPECT_EQ(std::tuple(read.spans, read.open, read.skipped), std::tuple(2u, 1u, 90u));
+    ASSERT_FALSE(read.notes.empty());
+    EXPECT_EQ(read.notes[0], fmt::format("skipped: {} events beyond the first 5", read.skipped));
 }
 
 TEST_F(Import, MutatedFiles) {

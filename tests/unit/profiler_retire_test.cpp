@@ -112,13 +112,13 @@ TEST(Retire, AProcessStaysUntilItHasEndedAndItsSpansAreGone) {
     EXPECT_EQ(store.processes().size(), 1u);
 
     TraceStore silent;
-    TraceBatch nothing;
-    nothing.source = nothing.pid = 5;
-    nothing.read_ns = kSecondNs;
-    nothing.ended = true;
-    nothing.tracks = {{0, 5, 5, "main"}};
-    nothing.names = {{1, "outer"}};
-    nothing.open = {{1, 0, 0, 1, 0}};
+    TraceBatch nothing{.tracks = {{0, 5, 5, "main"}},
+                       .names = {{1, "outer"}},
+                       .open = {{1, 0, 0, 1, 0}},
+                       .source = 5,
+                       .pid = 5,
+                       .read_ns = kSecondNs,
+                       .ended = true};
     silent.ingest(nothing);
     EXPECT_FALSE(silent.retire(5 * kSecondNs));  // the daemon has not seen yet how it ended
     ASSERT_EQ(silent.sources().open_spans().size(), 1u);
@@ -131,10 +131,7 @@ TEST(Retire, AProcessStaysUntilItHasEndedAndItsSpansAreGone) {
 
 TEST(Retire, OneProcessWithTwoRingsEndsWithBoth) {
     TraceStore store;
-    TraceBatch batch;
-    batch.pid = 5;
-    batch.read_ns = kSecondNs;
-    batch.source = 1;
+    TraceBatch batch{.source = 1, .pid = 5, .read_ns = kSecondNs};
     store.ingest(batch);
     batch.source = 2;
     batch.ended = true;
@@ -160,9 +157,7 @@ TEST(Retire, LaunchesOfAProcessThatHasEndedTakeNoMemory) {
 
 TEST(Retire, WhatWasLostOfThemStillCounts) {
     TraceStore store;
-    TraceBatch batch;
-    batch.pid = batch.source = 5;
-    batch.read_ns = kSecondNs;
+    TraceBatch batch{.source = 5, .pid = 5, .read_ns = kSecondNs};
     batch.loss.dropped = 3;
     batch.written = 10;
     store.ingest(batch);
@@ -205,28 +200,23 @@ TEST(Retire, CountersAreWithinTheBudgetAndOfWhoLives) {
 
 TEST(Retire, ThreadsComeAndGoForEver) {
     TraceStore store({.max_spans = 1000});
-    TraceBatch first;
-    first.pid = first.source = 5;
-    first.read_ns = 1;
-    first.names = {{1, "work"}};
-    first.tracks = {{0, 5, 5, "main"}};
+    TraceBatch first{
+        .tracks = {{0, 5, 5, "main"}}, .names = {{1, "work"}}, .source = 5, .pid = 5, .read_ns = 1};
     store.ingest(first);
     for (std::uint32_t n = 1; n <= 70'000; ++n) {
-        TraceBatch batch;
-        batch.pid = batch.source = 5;
-        batch.read_ns = n * 1000;
-        batch.tracks = {{n, 5, 1000 + n, ""}, {n, 5, 1000 + n, "", true}};
-        batch.spans = {{n * 100, n * 100 + 50, 0, n, 1, 0, false}};
+        TraceBatch batch{.tracks = {{n, 5, 1000 + n, ""}, {n, 5, 1000 + n, "", true}},
+                         .spans = {{n * 100, n * 100 + 50, 0, n, 1, 0, false}},
+                         .source = 5,
+                         .pid = 5,
+                         .read_ns = n * 1000};
         store.ingest(batch);
         if (n % 100 == 0) store.retire(n * 1000);
     }
     EXPECT_EQ(store.timeline().misplaced(), 0u);
     EXPECT_LT(store.tracks().size(), 1200u);
     EXPECT_EQ(store.tracks().back().rows[0].back().end_ns, 70'000 * 100 + 50);
-    TraceBatch main;
-    main.pid = main.source = 5;
-    main.read_ns = 1;
-    main.spans = {{8'000'000, 8'000'001, 0, 0, 1, 0, false}};
+    TraceBatch main{
+        .spans = {{8'000'000, 8'000'001, 0, 0, 1, 0, false}}, .source = 5, .pid = 5, .read_ns = 1};
     store.ingest(main);  // a thread that lives keeps its track, used or not
     EXPECT_EQ(store.tracks()[0].name, "main");
     ASSERT_EQ(store.tracks()[0].rows.size(), 1u);
@@ -236,9 +226,7 @@ TEST(Retire, ThreadsComeAndGoForEver) {
 TEST(Retire, TooManyTracksThatHoldSpansGoOldestFirst) {
     TraceStore store;
     for (std::uint32_t n = 0; n < 80'000; ++n) {
-        TraceBatch batch;
-        batch.pid = batch.source = 5;
-        batch.read_ns = 1 + n;
+        TraceBatch batch{.source = 5, .pid = 5, .read_ns = 1 + n};
         if (n == 0) batch.names = {{1, "work"}};
         batch.tracks = {{n, 5, 1000 + n, "", true}};
         batch.spans = {{n * 100, n * 100 + 50, 0, n, 1, 0, false}};
@@ -254,11 +242,7 @@ TEST(Retire, TooManyTracksThatHoldSpansGoOldestFirst) {
 TEST(Retire, EndedProcessesAreCountedToo) {
     TraceStore store;
     for (std::uint32_t n = 1; n <= 1500; ++n) {
-        TraceBatch batch;
-        batch.source = n;
-        batch.pid = 10'000 + n;
-        batch.read_ns = n * kSecondNs;
-        batch.ended = true;
+        TraceBatch batch{.source = n, .pid = 10'000 + n, .read_ns = n * kSecondNs, .ended = true};
         if (n == 1) batch.names = {{1, "work"}};
         batch.tracks = {{0, n, n, ""}};
         batch.spans = {{n * kSecondNs, n * kSecondNs + 1, 0, 0, 1, 0, false}};
@@ -272,11 +256,11 @@ TEST(Retire, EndedProcessesAreCountedToo) {
 TEST(Retire, NamesThatNothingBearsGo) {
     TraceStore store({.max_spans = 100});
     for (std::uint32_t n = 1; n <= 300; ++n) {
-        TraceBatch batch;
-        batch.pid = batch.source = n;
-        batch.read_ns = n * kSecondNs;
-        batch.ended = true;
-        batch.tracks = {{0, n, n, ""}};
+        TraceBatch batch{.tracks = {{0, n, n, ""}},
+                         .source = n,
+                         .pid = n,
+                         .read_ns = n * kSecondNs,
+                         .ended = true};
         for (std::uint32_t k = 1; k <= 100; ++k)
             batch.names.push_back({k, std::to_string(n) + "." + std::to_string(k)});
         batch.spans = {{n * kSecondNs, n * kSecondNs + 1, 0, 0, 7, 0, false}};

@@ -22,29 +22,18 @@
 #include "base/record/scope.h"
 #include "base/record/service_status.h"
 #include "profiler/collect/reader.h"
+#include "tests/support/own_ring.h"
 
 namespace gs {
 namespace {
 
-TraceReader own_reader() {
-    auto reader = TraceReader::attach_own();
-    EXPECT_TRUE(reader) << (reader ? "" : reader.error().text());
-    return std::move(*reader);
-}
-TraceBatch drain(TraceReader& reader) {
-    publish_clock_snapshot();
-    TraceBatch batch;
-    reader.drain(batch);
-    return batch;
-}
 const NameInfo* info_of(const TraceBatch& batch, StringId name) {
-    const auto found = std::find_if(batch.names.begin(), batch.names.end(),
-                                    [&](const NameInfo& n) { return n.name == name; });
+    const auto found = std::ranges::find(batch.names, name, &NameInfo::name);
     return found == batch.names.end() ? nullptr : &*found;
 }
 
 TEST(Ring12, ANameInAnotherDomainIsAnotherName) {
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     const StringId domain = register_string("gsplat");
     const StringId plain = register_string("rasterize");
     const StringId theirs = register_string("rasterize", domain, 0x0112AB34);
@@ -62,7 +51,7 @@ TEST(Ring12, ANameInAnotherDomainIsAnotherName) {
 }
 
 TEST(Ring12, OverlappingRangesAndPayloadKindsComeOut) {
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     drain(reader);
     const StringId name = register_string("transfer");
     const std::uint64_t begin = read_ticks();
@@ -108,7 +97,7 @@ ActivityLane& activity_lane() {
 }
 
 TEST(Ring12, ActivitiesAreTimedByCuptisClock) {
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     const StringId name = register_string("blend_kernel");
     set_cupti_clock(
         []() -> std::uint64_t { return realtime() - 5'000'000; });  // a clock of its own
@@ -135,7 +124,7 @@ TEST(Ring12, ActivitiesAreTimedByCuptisClock) {
 }
 
 TEST(Ring12, TheActivityLaneHoldsABurst) {
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     set_cupti_clock(realtime);
     publish_clock_snapshot();
     drain(reader);
@@ -155,7 +144,7 @@ TEST(Ring12, TheActivityLaneHoldsABurst) {
 }
 
 TEST(Ring12, TheServiceSaysHowItDoes) {
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     set_cupti_state(abi::CuptiState::held, "nsys has it");
     set_cupti_dropped(12);
     set_budget_words(10'000, 250'000);
@@ -206,14 +195,14 @@ TEST(Ring12, AClientCannotWrite) {
     }
     ::close(handed);
 
-    TraceReader reader = own_reader();  // and the owner still can
+    TraceReader reader = required(TraceReader::attach_own());  // and the owner still can
     drain(reader);
     { const Span span(Stage::load, 3); }
     EXPECT_EQ(drain(reader).spans.size(), 1u);
 }
 
 TEST(MachineCounters, WhatTheMachineGaveAndWhatLoopsMadeOfIt) {
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     const auto begin = std::chrono::steady_clock::now();
     std::atomic<std::uint64_t> sum{0};
     while (std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(400)) {
@@ -251,7 +240,7 @@ TEST(MachineCounters, WhatTheMachineGaveAndWhatLoopsMadeOfIt) {
 
 TEST(ParallelLoops, ThreadsThatHelpHaveRowsOfTheirOwn) {
     if (thread_count() < 2) GTEST_SKIP() << "one CPU: nobody helps";
-    TraceReader reader = own_reader();
+    TraceReader reader = required(TraceReader::attach_own());
     constexpr std::size_t kTasks = 40;
     {
         const Span span(Stage::blend);

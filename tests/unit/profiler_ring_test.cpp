@@ -14,24 +14,11 @@
 #include "profiler/collect/multi_collector.h"
 #include "profiler/collect/reader.h"
 #include "profiler/store/overhead.h"
+#include "tests/support/own_ring.h"
+#include "tests/support/required.h"
 
 namespace gs {
 namespace {
-
-TraceReader own_reader() {
-    auto reader = TraceReader::attach_own();
-    EXPECT_TRUE(reader) << (reader ? "" : reader.error().text());
-    TraceBatch before;
-    reader->drain(before);  // what earlier tests left
-    return std::move(*reader);
-}
-
-TraceBatch drain(TraceReader& reader) {
-    publish_clock_snapshot();
-    TraceBatch batch;
-    reader.drain(batch);
-    return batch;
-}
 
 std::vector<SpanEvent> spans_with_name(const TraceBatch& batch, StringId name) {
     std::vector<SpanEvent> out;
@@ -69,10 +56,9 @@ TEST(Ring, SpanHasNamePayloadDepthAndTime) {
 }
 
 TEST(Ring, StagesAreTheFirstStrings) {
-    auto reader = TraceReader::attach_own();
-    ASSERT_TRUE(reader);
+    auto reader = required(TraceReader::attach_own());
     TraceBatch batch;
-    reader->drain(batch);
+    reader.drain(batch);
     ASSERT_GE(batch.names.size(), kStageCount);
     for (std::size_t i = 0; i < kStageCount; ++i) {
         EXPECT_EQ(batch.names[i].name, i + 1);

@@ -17,10 +17,7 @@ std::uint32_t id(Stage stage) { return static_cast<std::uint32_t>(stage) + 1; }
 std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
 
 TraceBatch first_batch() {
-    TraceBatch batch;
-    batch.read_ns = 1;
-    batch.pid = 77;
-    batch.process_name = "test";
+    TraceBatch batch{.pid = 77, .process_name = "test", .read_ns = 1};
     for (std::size_t i = 0; i < kStageCount; ++i)
         batch.names.push_back({static_cast<std::uint32_t>(i + 1), kStageNames[i]});
     batch.tracks.push_back({0, 77, 1001, "engine", false});
@@ -129,9 +126,7 @@ TEST(Store, FramesAcrossBatchesAndScopesAreSeparate) {
     TraceBatch first = first_batch();
     add(first, Stage::blend, 1, 2, 1);
     store.ingest(first);
-    TraceBatch second;
-    second.read_ns = 2;
-    second.pid = 77;
+    TraceBatch second{.pid = 77, .read_ns = 2};
     add(second, Stage::blend, 3, 4, 1);
     add(second, Stage::view_frame, 0, 5, 0, 12);
     store.ingest(second);
@@ -149,9 +144,7 @@ TEST(Store, FramesAroundLostRecordsAreNotCounted) {
     store.ingest(batch);
     EXPECT_TRUE(store.frames().history(StatScope::iteration)[0].incomplete);
     EXPECT_TRUE(store.frames().statistics(StatScope::iteration).empty());
-    TraceBatch next;
-    next.read_ns = 2;
-    next.pid = 77;
+    TraceBatch next{.pid = 77, .read_ns = 2};
     next.loss.lapped = 5;
     add_iteration(next, 20, 2);
     store.ingest(next);
@@ -215,9 +208,7 @@ TEST(Store, MemoryIsBoundedAndTheNewestStay) {
     TraceBatch names = first_batch();
     store.ingest(names);
     for (int b = 0; b < 50; ++b) {
-        TraceBatch batch;
-        batch.read_ns = b + 2;
-        batch.pid = 77;
+        TraceBatch batch{.pid = 77, .read_ns = b + 2};
         for (int i = 0; i < 25; ++i)
             add_iteration(batch, (b * 25 + i) * 20, static_cast<std::uint64_t>(b * 25 + i));
         store.ingest(batch);
@@ -247,9 +238,7 @@ TEST(Store, OverlapsAreNotStored) {
 TEST(Store, TwoProcessesKeepTheirNumbersApart) {
     TraceStore store;
     store.ingest(first_batch());
-    TraceBatch other;
-    other.read_ns = 5;
-    other.pid = 88;
+    TraceBatch other{.pid = 88, .read_ns = 5};
     other.names.push_back({1, "their range"});
     other.tracks.push_back({0, 88, 5, "main", false});
     other.spans.push_back({1, 2, 0, 0, 1, 0, false});

@@ -6,7 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <protozero/pbf_writer.hpp>
@@ -16,7 +15,7 @@
 #include "profiler/files/export_perfetto.h"
 #include "profiler/files/export_text.h"
 #include "profiler/files/import_ranks.h"
-#include "profiler/store/process_labels.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/io_mutator.h"
 #include "tests/unit/trace_files.h"
@@ -41,10 +40,9 @@ TEST_F(TraceFiles, PerfettoBringsEverythingBack) {
     const fs::path path = folder_ / "gpu.pftrace";
     ASSERT_TRUE(export_perfetto(recorded_, path));
     TraceStore back;
-    const auto read = import_trace(path, back);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->skipped, 0u);
-    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(2u, 50u, 40u));
+    const auto read = required(import_trace(path, back));
+    EXPECT_EQ(read.skipped, 0u);
+    EXPECT_EQ(std::tuple(read.processes, read.calls, read.work), std::tuple(2u, 50u, 40u));
     EXPECT_EQ(words_of(recorded_, true), words_of(back, true));
     ASSERT_EQ(back.frames().history(StatScope::iteration).size(), 10u);
     EXPECT_NEAR(static_cast<double>(back.frames()
@@ -57,9 +55,8 @@ TEST_F(TraceFiles, ChromeJsonBringsBackWhatItCanHold) {
     const fs::path path = folder_ / "gpu.json";
     ASSERT_TRUE(export_chrome(recorded_, path));
     TraceStore back;
-    const auto read = import_trace(path, back);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->skipped, 0u);
+    const auto read = required(import_trace(path, back));
+    EXPECT_EQ(read.skipped, 0u);
     EXPECT_EQ(words_of(recorded_, false), words_of(back, false));
 }
 
@@ -103,9 +100,8 @@ TEST_F(TraceFiles, AKernelAsItHasAlwaysBeenWritten) {
     while (std::fgets(piece.data(), piece.size(), pipe) != nullptr) text += piece.data();
     ASSERT_EQ(::pclose(pipe), 0) << text;
     text.erase(0, text.find("packet {", 1));  // the first is of clocks, which run
-    const auto expected = read_text_file(golden);
-    ASSERT_TRUE(expected) << expected.error().text();
-    EXPECT_EQ(text, *expected);
+    const auto expected = required(read_text_file(golden));
+    EXPECT_EQ(text, expected);
 }
 
 TEST_F(TraceFiles, RanksComeTogetherByTheWallClock) {
@@ -249,9 +245,8 @@ TEST_F(TraceFiles, ValuesOfRangesAreToldAndComeBack) {
     EXPECT_NE(facts.find("NCCL communicator ID=77;Reduction \"op\"=sum;"), std::string::npos)
         << facts;
     EXPECT_TRUE(back.values().of(0, back.tracks()[0].rows[1].view()[1].begin_ns, 1).empty());
-    const auto json = read_text_file(folder_ / "v.json");
-    ASSERT_TRUE(json);
-    EXPECT_NE(json->find(R"("NCCL communicator ID": 77, "Reduction \"op\"": "sum")"),
+    const auto json = required(read_text_file(folder_ / "v.json"));
+    EXPECT_NE(json.find(R"("NCCL communicator ID": 77, "Reduction \"op\"": "sum")"),
               std::string::npos);
     const auto all = collectives(back);
     ASSERT_EQ(all[0].size(), 40u);
@@ -279,15 +274,12 @@ TEST_F(TraceFiles, KernelsOfCollectivesKnowTheirBytes) {
 }
 
 TEST_F(TraceFiles, OnlyTheStretchAskedFor) {
-    PerfettoOptions part;
-    part.begin_ns = 5'000'000;
-    part.end_ns = 5'300'000;
-    ASSERT_TRUE(export_perfetto(recorded_, folder_ / "part.pftrace", part));
+    ASSERT_TRUE(export_perfetto(recorded_, folder_ / "part.pftrace",
+                                {.begin_ns = 5'000'000, .end_ns = 5'300'000}));
     TraceStore back;
-    const auto read = import_trace(folder_ / "part.pftrace", back);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read->work, 1u);
-    EXPECT_EQ(read->calls, 2u);
+    const auto read = required(import_trace(folder_ / "part.pftrace", back));
+    EXPECT_EQ(read.work, 1u);
+    EXPECT_EQ(read.calls, 2u);
 }
 
 // As torch.profiler writes them since it counts from a base; a copy, a fill, a wait, a projected
@@ -317,9 +309,8 @@ const char* const kTorch =
 TEST_F(TraceFiles, TorchWithABaseTime) {
     ASSERT_TRUE(write_text_file(folder_ / "torch.json", kTorch));
     TraceStore store;
-    const auto read = import_trace(folder_ / "torch.json", store);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work, read->streams),
+    const auto read = required(import_trace(folder_ / "torch.json", store));
+    EXPECT_EQ(std::tuple(read.processes, read.calls, read.work, read.streams),
               std::tuple(1u, 2u, 3u, 1u));
     EXPECT_EQ(store.sources().realtime_offset_ns(), 1'700'000'000'000'000'000);
     EXPECT_EQ(store.timeline().misplaced(), 0u);
@@ -330,9 +321,7 @@ TEST_F(TraceFiles, TorchWithABaseTime) {
     EXPECT_EQ(process.devices[0].warps_per_multiprocessor, 64u);
     ASSERT_EQ(process.syncs.size(), 1u);
     EXPECT_EQ(process.syncs.view()[0].type, SyncType::stream);
-    const auto stream =
-        std::find_if(store.tracks().begin(), store.tracks().end(),
-                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
+    const auto stream = std::ranges::find(store.tracks(), TrackKind::gpu_stream, &TraceTrack::kind);
     ASSERT_NE(stream, store.tracks().end());
     ASSERT_EQ(stream->rows.size(), 1u);
     const auto row = stream->rows[0].view();
@@ -420,12 +409,9 @@ TEST_F(TraceFiles, ForeignRenderStages) {
     });
     ASSERT_TRUE(write_text_file(folder_ / "foreign.pftrace", bytes));
     TraceStore store;
-    const auto read = import_trace(folder_ / "foreign.pftrace", store);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(std::tuple(read->processes, read->calls, read->work), std::tuple(1u, 1u, 1u));
-    const auto stream =
-        std::find_if(store.tracks().begin(), store.tracks().end(),
-                     [](const TraceTrack& t) { return t.kind == TrackKind::gpu_stream; });
+    const auto read = required(import_trace(folder_ / "foreign.pftrace", store));
+    EXPECT_EQ(std::tuple(read.processes, read.calls, read.work), std::tuple(1u, 1u, 1u));
+    const auto stream = std::ranges::find(store.tracks(), TrackKind::gpu_stream, &TraceTrack::kind);
     ASSERT_NE(stream, store.tracks().end());
     EXPECT_EQ(std::pair(stream->device, stream->stream), std::pair(2u, 21u));
     const TraceSpan& span = stream->rows[0].view()[0];

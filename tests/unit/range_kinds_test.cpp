@@ -21,8 +21,7 @@ std::map<std::string, double> kinds_of(const std::vector<NamedRange>& ranges) {
             maker.range(1, name, 1000 * i + begin, 1000 * i + end, depth);
         maker.range(1, "step", 1000 * i, 1000 * i + 900, 0);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     std::map<std::string, double> out;
     const std::vector<Breakdown> all = break_down(store, find_iterations(store, 0));
     for (const KindTime& kind : all.at(1).range_kinds)
@@ -50,8 +49,7 @@ TEST(RangeKinds, InnerRangesAreOfWhatIsAround) {
 TEST(RangeKinds, WhatNoRangeCoversIsOther) {
     TraceMaker maker;
     for (int i = 0; i < 9; ++i) maker.range(1, "forward", 1000 * i, 1000 * i + 300);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     // From begin to begin: inferred iterations have no range of their own.
     const Breakdown part = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
     ASSERT_EQ(part.range_kinds.size(), 2u);
@@ -65,8 +63,7 @@ TEST(RangeKinds, OneRangeWithAStagesNameIsNotGaussianSplatting) {
         TraceMaker maker;
         double t = 0;
         for (const char* name : names) maker.range(1, name, t, t + 100), t += 100;
-        TraceStore store;
-        maker.into(store);
+        TraceStore store = maker.store();
         return break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(t), 0).host_splats;
     };
     EXPECT_FALSE(splats({"project", "solve", "project"}));
@@ -78,8 +75,7 @@ TEST(RangeKinds, CategoriesSayMoreThanNames) {
     maker.range(1, "Net", 0, 400, 0);
     maker.batch.spans.back().category = 3;
     maker.batch.names.push_back({.name = 90, .text = "forward", .domain = {}, .category = 3});
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const Breakdown part = break_down(store, 0, TraceMaker::ns(0), TraceMaker::ns(1000), 0);
     ASSERT_FALSE(part.range_kinds.empty());
     EXPECT_EQ(part.range_kinds[0].kind, "forward");

@@ -2,7 +2,6 @@
 // as files.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "base/format.h"
 #include "base/rng.h"
 #include "renderer/io/images/image_io.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {
@@ -76,9 +76,8 @@ TEST(Report, IsWellFormedAndHoldsWhatItWasGiven) {
     const test::TemporaryFolder folder;
     Image8 image{4, 2, 3, std::vector<std::uint8_t>(24, 200)};
     ASSERT_TRUE(write_png(folder / "p.png", image));
-    auto picture = report_picture("a \"picture\"", folder / "p.png");
-    ASSERT_TRUE(picture) << picture.error().text();
-    report.pictures.push_back(std::move(*picture));
+    auto picture = required(report_picture("a \"picture\"", folder / "p.png"));
+    report.pictures.push_back(std::move(picture));
     const std::string page = report_html(report);
     EXPECT_EQ(what_is_not_well_formed(page), "");
     for (const char* wanted :
@@ -130,11 +129,10 @@ TEST(Report, OfARunSaysWhatIsMissing) {
     ASSERT_TRUE(write_text_file(folder / "point_cloud.ply", "ply\n"));
     ASSERT_TRUE(write_text_file(folder / "metrics.json", "{\"steps\": 12, \"test\": 3"));
     ASSERT_TRUE(write_text_file(folder / "notes.json", "[]"));
-    const auto damaged = report_of_run(folder.path(), true);
-    ASSERT_TRUE(damaged) << damaged.error().text();
+    const auto damaged = required(report_of_run(folder.path(), true));
     for (const char* what : {"run.json", "metrics.json", "metrics.csv", "notes.json"})
-        EXPECT_NE(damaged->subtitle.find(what), std::string::npos) << damaged->subtitle;
-    EXPECT_EQ(what_is_not_well_formed(report_html(*damaged)), "");
+        EXPECT_NE(damaged.subtitle.find(what), std::string::npos) << damaged.subtitle;
+    EXPECT_EQ(what_is_not_well_formed(report_html(damaged)), "");
 }
 
 TEST(Report, OfARunHoldsItsNumbers) {
@@ -153,9 +151,8 @@ TEST(Report, OfARunHoldsItsNumbers) {
         "00016\n"));
     ASSERT_TRUE(write_text_file(folder / "notes.json",
                                 notes_json({{NoteOn::gaussian, "look", {1, 2, 3}, 17, 400}})));
-    const auto report = report_of_run(folder.path(), false);
-    ASSERT_TRUE(report) << report.error().text();
-    const std::string page = report_html(*report);
+    const auto report = required(report_of_run(folder.path(), false));
+    const std::string page = report_html(report);
     for (const char* wanted : {"1,200", "34,567", "27.12 dB", "a.jpg", "25.5", "0.00016", "blend",
                                "3.25 ms", "look (#17 at step 400)", "<title>loss</title>"})
         EXPECT_NE(page.find(wanted), std::string::npos) << wanted;
@@ -168,13 +165,11 @@ TEST(Notes, ComeBackAsTheyWere) {
         {NoteOn::gaussian, "a Gaussian", {0.1, 0.2, 0.3}, 123456789, 400},
         {NoteOn::span, "slow", {}, 0, 0, 123, 456, "blend on engine"},
         {NoteOn::gaussian, "of a run", {1, 2, 3}, 5, 7, 0, 0, "", 99}};
-    const auto back = parse_notes(notes_json(notes), "notes.json");
-    ASSERT_TRUE(back) << back.error().text();
-    EXPECT_EQ(*back, notes);
+    const auto back = required(parse_notes(notes_json(notes), "notes.json"));
+    EXPECT_EQ(back, notes);
     const test::TemporaryFolder folder;
-    const auto none = read_notes(folder / "none.json");
-    ASSERT_TRUE(none);
-    EXPECT_TRUE(none->empty());
+    const auto none = required(read_notes(folder / "none.json"));
+    EXPECT_TRUE(none.empty());
 }
 
 TEST(Notes, WhatIsNoneIsSaid) {

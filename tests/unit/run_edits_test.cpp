@@ -58,12 +58,10 @@ TEST_F(RunEdits, OfAFinishedRunAreSaved) {
     const std::size_t before = run->trainer().gaussian_count();
     ASSERT_TRUE(delete_first(*run, 3));
     run->finish();
-    const auto saved = read_checkpoint_model(folder_ / "out" / "checkpoint.gsc");
-    ASSERT_TRUE(saved) << saved.error().text();
-    EXPECT_EQ(saved->model.count, before - 3);
-    const auto splats = read_splats(folder_ / "out" / "point_cloud.ply");
-    ASSERT_TRUE(splats) << splats.error().text();
-    EXPECT_EQ(splats->model.count, before - 3);
+    const auto saved = required(read_checkpoint_model(folder_ / "out" / "checkpoint.gsc"));
+    EXPECT_EQ(saved.model.count, before - 3);
+    const auto splats = required(read_splats(folder_ / "out" / "point_cloud.ply"));
+    EXPECT_EQ(splats.model.count, before - 3);
 }
 
 TEST_F(RunEdits, OneThatFailsIsNotOnRecord) {

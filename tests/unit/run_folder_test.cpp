@@ -142,8 +142,7 @@ TEST_F(RunFolders, new_ones_are_numbered) {
 }
 
 TEST_F(RunFolders, the_description_comes_back) {
-    RunDescription d;
-    d.capture = "/photos";
+    RunDescription d{.capture = "/photos"};
     d.loading.downscale = 3;
     d.loading.test_views = {"a", "b"};
     d.loading.left_out = {"c"};
@@ -158,9 +157,8 @@ TEST_F(RunFolders, the_description_comes_back) {
     e.images = {{2, "c", 19, 0.5, 0.25}, {3, "d", kNotMeasured, kNotMeasured, kNotMeasured}};
     d.evaluations = {e};
     put("run.json", json_text(to_json(d)));
-    const auto back = read_run_description(folder_);
-    ASSERT_TRUE(back) << back.error().text();
-    EXPECT_EQ(json_text(to_json(*back)), json_text(to_json(d)));
+    const auto back = required(read_run_description(folder_));
+    EXPECT_EQ(json_text(to_json(back)), json_text(to_json(d)));
     const auto early = read_run_description(folder_, 6);
     EXPECT_EQ(early->marks.size(), 1u);
     EXPECT_TRUE(early->evaluations.empty());
@@ -176,15 +174,14 @@ TEST_F(RunFolders, a_description_that_lies_harms_nobody) {
         R"({"format":"gausscope run 1","capture":7,"loading":{"downscale":-9,"max_side":"x",
             "test_every":1e99,"test_views":[1,{}],"background":[1],"masks":[]},"marks":{"a":1},
             "evaluations":[3,{"step":-1},{"views":[1e99,-4,"x"],"image_psnr":"no"}]})");
-    const auto read = read_run_description(folder_);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->capture, "");
-    EXPECT_EQ(read->loading.downscale, 0);
-    EXPECT_EQ(read->loading.test_every, CaptureOptions().test_every);
-    EXPECT_EQ(read->loading.listed_split, ListedSplit::separate_files)
+    const auto read = required(read_run_description(folder_));
+    EXPECT_EQ(read.capture, "");
+    EXPECT_EQ(read.loading.downscale, 0);
+    EXPECT_EQ(read.loading.test_every, CaptureOptions().test_every);
+    EXPECT_EQ(read.loading.listed_split, ListedSplit::separate_files)
         << "runs that do not say it knew only these";
-    EXPECT_TRUE(read->loading.undistort) << "runs that do not say it resampled their photos";
-    for (const Evaluation& e : read->evaluations)
+    EXPECT_TRUE(read.loading.undistort) << "runs that do not say it resampled their photos";
+    for (const Evaluation& e : read.evaluations)
         for (const ImageScore& image : e.images) EXPECT_GT(image.view, 1u << 20);
 }
 

@@ -129,12 +129,11 @@ TEST_F(RunHistory, BranchesIntoARunOfItsOwn) {
     edit(*run, 0.2);
     drive(*run);
     EXPECT_EQ(checkpoint_steps(folder / "checkpoint.gsc"), 30u);
-    const auto description = read_run_description(folder);
-    ASSERT_TRUE(description);
-    EXPECT_EQ(description->parent, (folder_ / "out").string());
-    EXPECT_EQ(description->parent_step, 8u);
-    ASSERT_EQ(description->marks.size(), 1u);
-    EXPECT_EQ(description->marks[0].text, "lr_means 0.2");
+    const auto description = required(read_run_description(folder));
+    EXPECT_EQ(description.parent, (folder_ / "out").string());
+    EXPECT_EQ(description.parent_step, 8u);
+    ASSERT_EQ(description.marks.size(), 1u);
+    EXPECT_EQ(description.marks[0].text, "lr_means 0.2");
     EXPECT_EQ(checkpoint_steps(folder_ / "out" / "checkpoint.gsc"), 12u) << "and left alone";
 }
 
@@ -316,11 +315,7 @@ TEST_F(RunHistory, OverwriteTakesEverythingTheOtherRunLeft) {
 }
 
 StepReport report(std::uint64_t step, double loss, std::size_t gaussians = 100) {
-    StepReport r;
-    r.step = r.measured_step = step;
-    r.loss = loss;
-    r.gaussians = gaussians;
-    return r;
+    return {.step = step, .gaussians = gaussians, .measured_step = step, .loss = loss};
 }
 
 /// Steps with `loss` and a little scatter; what was said about them.

@@ -105,9 +105,8 @@ TEST_F(RunTest, NoStepNoFiles) {
 }
 
 TEST_F(RunTest, StoppedBeforeItsFirstStepItCanBeResumed) {
-    auto taken = RunFolder::take(folder_ / "out", {}, 0, false, {});
-    ASSERT_TRUE(taken) << taken.error().text();
-    options_.taken = std::make_shared<RunFolder>(std::move(*taken));
+    auto taken = required(RunFolder::take(folder_ / "out", {}, 0, false, {}));
+    options_.taken = std::make_shared<RunFolder>(std::move(taken));
     make()->finish();
     EXPECT_EQ(names(folder_ / "out"), kFiles);
     EXPECT_EQ(metrics()["steps"], 0);

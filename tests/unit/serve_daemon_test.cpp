@@ -13,6 +13,7 @@
 #include "profiler/serve/daemon.h"
 #include "profiler/serve/recording_hook.h"
 #include "serve_trace.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs::serve {
@@ -113,8 +114,7 @@ TEST_F(ServeTest, RulesOfManyJobsAreSpreadOverLooks) {
         Watch watch;
         Triggers triggers({.rules_ns = budget_ns});
         for (std::uint32_t i = 0; i < 6; ++i) {
-            RecordedProcess process;
-            process.pid = 5000 + i;
+            RecordedProcess process{.pid = 5000 + i};
             TraceBatch batch = process.batch(10'000);
             batch.source = 100 + i;
             batch.labels.job = i < 2 ? together : fmt::format("job {}", i);
@@ -159,9 +159,8 @@ TEST_F(ServeTest, AProcessInAContainerIsAskedForUnderTheNumberThatIsSeen) {
         TraceStore store;
         Watch watch;
         Triggers triggers({.rules = false});
-        RecordedProcess process;
-        process.pid = dead ? alive : kNobody;
-        process.visible_pid = dead ? kNobody : alive;
+        RecordedProcess process{.pid = dead ? alive : kNobody,
+                                .visible_pid = dead ? kNobody : alive};
         store.ingest(process.batch(10'000));
         triggers.look(store, watch.look(store, 10'500 * kMs), 10'500 * kMs);
         const auto fired = triggers.look(store, watch.look(store, 13'000 * kMs), 13'000 * kMs);
@@ -224,9 +223,8 @@ TEST_F(ServeTest, ARecordingHoldsItsStretchAndSaysWhy) {
         EXPECT_EQ(track.name.find("earlier"), track.name.npos);
     for (const CounterSeries& series : back.counters())
         EXPECT_NE(back.name(series.name), "counted earlier");
-    auto report = read_text_file(FlightRecorder::report_of(written->path));
-    ASSERT_TRUE(report);
-    const Json json = Json::parse(*report);
+    auto report = required(read_text_file(FlightRecorder::report_of(written->path)));
+    const Json json = Json::parse(report);
     EXPECT_EQ(json.at("kind"), "request");
     EXPECT_EQ(json.at("reason"), "because");
     EXPECT_TRUE(json.at("insights").is_object());
@@ -305,10 +303,9 @@ TEST_F(ServeTest, ARecordingSaysWhereEachThreadWasAndHowMuchWasThere) {
     ASSERT_EQ(back.sources().open_spans().size(), 1u);
     EXPECT_EQ(back.name(back.sources().open_spans()[0].name), "load");
     // The daemon had seen two seconds, not the twenty before.
-    const auto report = read_text_file(FlightRecorder::report_of(written[0].path));
-    ASSERT_TRUE(report);
-    EXPECT_NEAR(Json::parse(*report).at("written_s").get<double>(), 4, 1e-6);
-    const Json of = Json::parse(*report).at("processes").at(0);
+    const auto report = required(read_text_file(FlightRecorder::report_of(written[0].path)));
+    EXPECT_NEAR(Json::parse(report).at("written_s").get<double>(), 4, 1e-6);
+    const Json of = Json::parse(report).at("processes").at(0);
     EXPECT_EQ(of.at("rank"), "3");
     EXPECT_EQ(of.at("inside"), Json({{"main", "load"}}));
 }
@@ -406,8 +403,7 @@ std::map<std::string, std::string> parameters_in(const std::string& query) {
 TEST(CaptureRequests, SayWhichStretch) {
     constexpr std::int64_t kNow = 1'763'730'003'250'000'000;
     const auto ask = [&](const char* query) {
-        HttpRequest request;
-        request.parameters = parameters_in(query);
+        HttpRequest request{.parameters = parameters_in(query)};
         return parse_capture(request, kNow);
     };
     EXPECT_EQ(ask("ms=5000")->begin_ns, kNow);

@@ -24,21 +24,18 @@ TEST_F(ServedMetrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
         store.ingest(b);
     }
     // A process with a false name that reports a GPU of other processes.
-    RecordedProcess liar;
-    liar.source = 70;
-    liar.pid = 666;
+    RecordedProcess liar{.pid = 666, .source = 70};
     TraceBatch lies = liar.batch(11'000);
-    lies.process_name = kNodeGpus;
+    lies.process_name = std::string(kNodeGpus);
     lies.devices.push_back({.device = 5, .name = "H1000", .uuid = "GPU-5"});
     lies.names.push_back({10, "GPU 5 power [W]"});
     lies.counters.push_back({10'900 * kMs, 1e6, 0, 10});
     store.ingest(lies);
     // The daemon samples the same counters itself, also for idle GPUs.
-    TraceBatch node;
-    node.source = kNodeGpusSource;
-    node.pid = 9;
-    node.read_ns = 11'000 * kMs;
-    node.process_name = kNodeGpus;
+    TraceBatch node{.source = kNodeGpusSource,
+                    .pid = 9,
+                    .process_name = std::string(kNodeGpus),
+                    .read_ns = 11'000 * kMs};
     for (std::uint32_t gpu = 0; gpu < 9; ++gpu) {
         node.devices.push_back(
             {.device = gpu, .name = "H100", .uuid = "GPU-" + std::to_string(gpu)});
@@ -59,11 +56,10 @@ TEST_F(ServedMetrics, CountersOfAGpuExistOnceHoweverManyProcessesTell) {
 }
 
 TEST_F(ServedMetrics, FiguresOfAGpuHaveNamesThatMeanTheSameElsewhere) {
-    TraceBatch node;
-    node.source = kNodeGpusSource;
-    node.pid = 9;
-    node.read_ns = 11'000 * kMs;
-    node.process_name = kNodeGpus;
+    TraceBatch node{.source = kNodeGpusSource,
+                    .pid = 9,
+                    .process_name = std::string(kNodeGpus),
+                    .read_ns = 11'000 * kMs};
     node.devices.push_back({.name = "H100", .uuid = "GPU-0", .memory_bytes = 80ull << 30});
     std::uint32_t name = 0;
     for (const auto& [metric, value] :

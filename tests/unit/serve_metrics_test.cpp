@@ -2,11 +2,9 @@
 // out by hand.
 #include <gtest/gtest.h>
 
-#include <map>
 #include <set>
 
 #include "profiler/serve/metrics.h"
-#include "profiler/store/node_gpus.h"
 #include "serve_trace.h"
 
 namespace gs::serve {
@@ -83,10 +81,7 @@ TEST(Metrics, AProcessThatIsOnlySampledHasNoSeries) {
     RecordedProcess process;
     TraceStore store;
     store.ingest(process.batch(1000));
-    TraceBatch child;
-    child.source = 1ull << 31;
-    child.pid = child.visible_pid = 4711;
-    child.read_ns = 1000 * kMs;
+    TraceBatch child{.source = 1ull << 31, .pid = 4711, .visible_pid = 4711, .read_ns = 1000 * kMs};
     child.frames = {{"main", "", "child", 0, FrameKind::native}};
     child.stacks = {{kNoStack, 0}};
     child.samples = {{900 * kMs, 10 * kMs, 4711, 0, false}};

@@ -22,12 +22,11 @@ struct RecordedProcess {
     std::uint64_t source = 7, written = 0, step = 0, kernels = 0;
 
     TraceBatch batch(std::int64_t now_ms) {
-        TraceBatch b;
-        b.read_ns = now_ms * kMs;
-        b.source = source;
-        b.pid = pid;
-        b.visible_pid = visible_pid != 0 ? visible_pid : pid;
-        b.process_name = "train.py";
+        TraceBatch b{.source = source,
+                     .pid = pid,
+                     .visible_pid = visible_pid != 0 ? visible_pid : pid,
+                     .process_name = "train.py",
+                     .read_ns = now_ms * kMs};
         b.labels.rank = 3;
         b.labels.job = "job\"1\\";
         b.names = {{1, "iteration"}, {2, "load"}, {3, "renderCUDA"}};
@@ -44,12 +43,11 @@ struct RecordedProcess {
         const std::int64_t quarter = ms * kMs / 4, at = begin * kMs;
         b.spans.push_back({at, at + quarter, 0, 0, 2, 1, false});
         b.spans.push_back({at, at + ms * kMs, ++step, 0, 1, 0, true});
-        GpuWorkEvent work;
-        work.begin_ns = at + quarter;
-        work.end_ns = at + 3 * quarter;
-        work.correlation = ++kernels;
-        work.name = 3;
-        work.stream = 7;
+        GpuWorkEvent work{.begin_ns = at + quarter,
+                          .end_ns = at + 3 * quarter,
+                          .correlation = ++kernels,
+                          .name = 3,
+                          .stream = 7};
         work.grid[0] = 100;
         work.block[0] = 256;
         b.gpu_work.push_back(work);

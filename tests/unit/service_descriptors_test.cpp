@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "profiler/collect/client.h"
+#include "tests/support/required.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {
@@ -167,15 +168,14 @@ std::uint64_t lost_descriptors(Connection& connection) {
 TEST(CarelessProcess, LosesNothingWhereTheThreadHasItsOwnTable) {
     const RuntimeDirectory directory;
     const CarelessProcess child(false, directory.path() / "its own");
-    auto connection = Connection::open(find_producers().at(0));
-    ASSERT_TRUE(connection) << connection.error().text();
-    EXPECT_EQ(connection->ask(Op::arm)->leases, 1u);
+    auto connection = required(Connection::open(find_producers().at(0)));
+    EXPECT_EQ(connection.ask(Op::arm)->leases, 1u);
     child.wire().say('t');
     EXPECT_EQ(child.wire().hear(), 't');
     std::this_thread::sleep_for(std::chrono::milliseconds(200));  // some ticks
-    EXPECT_EQ(connection->ask(Op::status)->leases, 1u);
+    EXPECT_EQ(connection.ask(Op::status)->leases, 1u);
     EXPECT_TRUE(Connection::open(find_producers().at(0)));
-    EXPECT_EQ(lost_descriptors(*connection), 0u);
+    EXPECT_EQ(lost_descriptors(connection), 0u);
     child.wire().say('e');
     EXPECT_EQ(child.wire().hear(), 'y');
     EXPECT_TRUE(eventually([] { return find_producers().empty(); }));
@@ -184,13 +184,12 @@ TEST(CarelessProcess, LosesNothingWhereTheThreadHasItsOwnTable) {
 TEST(CarelessProcess, IsLeftAloneWhereTheTableIsShared) {
     const RuntimeDirectory directory;
     const CarelessProcess child(true, directory.path() / "its own");
-    auto connection = Connection::open(find_producers().at(0));
-    ASSERT_TRUE(connection) << connection.error().text();
-    EXPECT_EQ(connection->ask(Op::arm)->leases, 1u);
+    auto connection = required(Connection::open(find_producers().at(0)));
+    EXPECT_EQ(connection.ask(Op::arm)->leases, 1u);
     child.wire().say('t');
     EXPECT_EQ(child.wire().hear(), 't');
-    EXPECT_TRUE(eventually([&] { return !connection->alive(); }));
-    EXPECT_TRUE(eventually([&] { return lost_descriptors(*connection) > 0; }));
+    EXPECT_TRUE(eventually([&] { return !connection.alive(); }));
+    EXPECT_TRUE(eventually([&] { return lost_descriptors(connection) > 0; }));
     // The ring can no longer be handed out, but a new socket reports that.
     EXPECT_TRUE(eventually([] {
         const auto producers = find_producers();

@@ -15,6 +15,7 @@
 
 #include "base/record/local_socket.h"
 #include "profiler/collect/client.h"
+#include "tests/support/required.h"
 #include "tests/unit/service_process.h"
 
 namespace gs::service {
@@ -79,11 +80,10 @@ TEST(Endpoint, HandsOutARingThatOnlyItsOwnerCanWrite) {
 TEST(Endpoint, IsArmedAsLongAsSomebodyHasALease) {
     const RuntimeDirectory directory;
     ServedProcess child(record_until_told, false);
-    auto watcher = Connection::open(only_producer());
-    ASSERT_TRUE(watcher) << watcher.error().text();
+    auto watcher = required(Connection::open(only_producer()));
     const auto recorded = [&] {
         TraceBatch batch;
-        watcher->drain(batch);
+        watcher.drain(batch);
         return batch.spans.size();
     };
     EXPECT_EQ(recorded(), 0u);
@@ -104,7 +104,7 @@ TEST(Endpoint, IsArmedAsLongAsSomebodyHasALease) {
         std::this_thread::sleep_for(std::chrono::milliseconds(50));
         return recorded() == 0;
     }));
-    EXPECT_EQ(watcher->ask(Op::status)->leases, 0u);
+    EXPECT_EQ(watcher.ask(Op::status)->leases, 0u);
 }
 
 TEST(Endpoint, ADeadClientsLeaseEnds) {
@@ -135,13 +135,12 @@ TEST(Endpoint, ADeadClientsLeaseEnds) {
 // A program that outlives `record` records no longer for nobody.
 TEST(Endpoint, WhatACollectorWantedRecordedEndsWithIt) {
     const RuntimeDirectory directory;
-    auto collector = CollectorSocket::open();
-    ASSERT_TRUE(collector) << collector.error().text();
-    ::setenv(kCollectorVariable, collector->path().c_str(), 1);
+    auto collector = required(CollectorSocket::open());
+    ::setenv(kCollectorVariable, collector.path().c_str(), 1);
     ::setenv(kArmVariable, "1", 1);
     ServedProcess early(record_until_told), late(record_until_told, true, false);
     int socket = -1;
-    ASSERT_TRUE(eventually([&] { return (socket = collector->accept()) >= 0; }));
+    ASSERT_TRUE(eventually([&] { return (socket = collector.accept()) >= 0; }));
     auto watcher = Connection::open(only_producer());
     ASSERT_TRUE(watcher);
     const auto recorded = [](Connection& by) {
@@ -164,7 +163,7 @@ TEST(Endpoint, WhatACollectorWantedRecordedEndsWithIt) {
     EXPECT_TRUE(eventually([&] { return is_silent(*watcher); }));
     early.kill();
     // One that starts when the collector has gone does not begin.
-    { const CollectorSocket gone = std::move(*collector); }
+    { const CollectorSocket gone = std::move(collector); }
     late.begin();
     auto latecomer = Connection::open(only_producer());
     ASSERT_TRUE(latecomer);
@@ -195,10 +194,9 @@ TEST(Endpoint, SaysWhyNot) {
     ServedProcess child(until_told);
     auto connection = Connection::open(only_producer());
     ASSERT_TRUE(connection);
-    const auto refused = connection->ask(Op::release_cupti);
-    ASSERT_TRUE(refused);
-    EXPECT_EQ(refused->answer, static_cast<std::uint32_t>(Answer::not_possible));
-    EXPECT_STREQ(refused->text, "there is no CUPTI in a test");
+    const auto refused = required(connection->ask(Op::release_cupti));
+    EXPECT_EQ(refused.answer, static_cast<std::uint32_t>(Answer::not_possible));
+    EXPECT_STREQ(refused.text, "there is no CUPTI in a test");
     EXPECT_EQ(connection->ask(Op::set_budget, 2'000'000)->answer,
               static_cast<std::uint32_t>(Answer::not_possible));
     EXPECT_EQ(connection->ask(static_cast<Op>(77))->answer,
@@ -336,9 +334,8 @@ TEST(HostileClients, GarbageOfAllSizesChangesNothing) {
             send_reply(client.fd, carrier, STDIN_FILENO);
         }
     }
-    auto connection = Connection::open(producer);
-    ASSERT_TRUE(connection) << connection.error().text();
-    EXPECT_EQ(connection->ask(Op::status)->leases, 0u);
+    auto connection = required(Connection::open(producer));
+    EXPECT_EQ(connection.ask(Op::status)->leases, 0u);
     EXPECT_TRUE(eventually([&] { return open_descriptors(child.pid()) <= before + 1; }));
 }
 

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "renderer/scene/capture.h"
 #include "renderer/scene/gaussian_model.h"
+#include "tests/support/required.h"
 #include "trainer/settings/settings.h"
 
 namespace gs::testing {
@@ -42,9 +43,8 @@ inline std::shared_ptr<Capture> small_capture(int width = 48, int height = 40,
         capture->views.push_back(std::move(view));
     }
     for (std::size_t i = 0; i < points; ++i) {
-        SparsePoint p;
-        p.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
-                      random_uniform(1, 2, i) - 0.5f};
+        SparsePoint p{.position = {random_uniform(1, 0, i) - 0.5f, random_uniform(1, 1, i) - 0.5f,
+                                   random_uniform(1, 2, i) - 0.5f}};
         for (std::uint64_t c = 0; c < 3; ++c)
             p.rgb[c] = static_cast<std::uint8_t>(random_bits(1, 3 + c, i));
         capture->points.push_back(p);

@@ -25,19 +25,16 @@ inline Capture sound_capture() {
         c.views.push_back(view);
     }
     for (std::uint64_t i = 0; i < 300; ++i) {
-        SparsePoint p;
-        p.position = {static_cast<float>(random_in(2, 0, i, -1, 1)),
-                      static_cast<float>(random_in(2, 1, i, -1, 1)),
-                      static_cast<float>(random_in(2, 2, i, -1, 1))};
-        c.points.push_back(p);
+        c.points.push_back({.position = {static_cast<float>(random_in(2, 0, i, -1, 1)),
+                                         static_cast<float>(random_in(2, 1, i, -1, 1)),
+                                         static_cast<float>(random_in(2, 2, i, -1, 1))}});
     }
     return c;
 }
 
 /// Null where there is none.
 inline const Finding* find(const std::vector<Finding>& findings, const std::string& id) {
-    const auto it = std::find_if(findings.begin(), findings.end(),
-                                 [&](const Finding& f) { return f.id == id; });
+    const auto it = std::ranges::find(findings, id, &Finding::id);
     return it == findings.end() ? nullptr : &*it;
 }
 

@@ -13,20 +13,22 @@
 #include "profiler/files/import.h"
 #include "profiler/sample/perf_events.h"
 #include "profiler/sample/stack_sampler.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs {
 namespace {
 
 TEST(StackNames, OfThreadsWithoutRangesSurviveATrace) {
-    TraceBatch b;
-    b.source = b.pid = 41;
-    b.process_name = "trainer";
-    b.read_ns = 100'000'000;
-    b.frames = {{"backward", "", "trainer", 0, FrameKind::native}};
-    b.stacks = {{kNoStack, 0}};
-    b.samples = {{50'000'000, 1'000'000, 8, 0, false}, {51'000'000, 1'000'000, 9, 0, false}};
-    b.thread_names = {{8, "worker"}, {77, "never sampled"}};
+    TraceBatch b{
+        .frames = {{"backward", "", "trainer", 0, FrameKind::native}},
+        .stacks = {{kNoStack, 0}},
+        .samples = {{50'000'000, 1'000'000, 8, 0, false}, {51'000'000, 1'000'000, 9, 0, false}},
+        .thread_names = {{8, "worker"}, {77, "never sampled"}},
+        .source = 41,
+        .pid = 41,
+        .process_name = "trainer",
+        .read_ns = 100'000'000};
     TraceStore store;
     store.ingest(b);
     b.samples.clear();
@@ -41,9 +43,8 @@ TEST(StackNames, OfThreadsWithoutRangesSurviveATrace) {
     ASSERT_TRUE(import_trace(folder / "t.pftrace", back));
     EXPECT_EQ(thread_name(back, 0, 8), "pt_autograd_0");
     ASSERT_TRUE(export_folded_stacks(back, folder / "t.stacks.folded"));
-    const auto text = read_text_file(folder / "t.stacks.folded");
-    ASSERT_TRUE(text);
-    EXPECT_NE(text->find(";pt_autograd_0;backward"), text->npos) << *text;
+    const auto text = required(read_text_file(folder / "t.stacks.folded"));
+    EXPECT_NE(text.find(";pt_autograd_0;backward"), text.npos) << text;
 }
 
 TEST(StackNames, AreThoseThatThreadsGiveThemselves) {

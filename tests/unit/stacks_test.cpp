@@ -25,6 +25,7 @@
 #include "profiler/sample/blocked_threads.h"
 #include "profiler/sample/process_image.h"
 #include "profiler/sample/stack_sampler.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 extern char** environ;
@@ -38,14 +39,14 @@ constexpr std::int64_t kMs = 1'000'000;
 
 /// A process with a range "step" from 10 to 20 ms on thread 7, and samples in and beside it.
 TraceBatch sampled_batch() {
-    TraceBatch b;
-    b.source = b.pid = 41;
-    b.process_name = "trainer";
-    b.read_ns = 100 * kMs;
-    b.realtime_offset_ns = 1'700'000'000 * std::int64_t{1'000'000'000};
-    b.names = {{1, "step"}};
-    b.tracks = {{0, 41, 7, "main"}};
-    b.spans = {{10 * kMs, 20 * kMs, 0, 0, 1}};
+    TraceBatch b{.tracks = {{0, 41, 7, "main"}},
+                 .names = {{1, "step"}},
+                 .spans = {{10 * kMs, 20 * kMs, 0, 0, 1}},
+                 .source = 41,
+                 .pid = 41,
+                 .process_name = "trainer",
+                 .read_ns = 100 * kMs,
+                 .realtime_offset_ns = 1'700'000'000 * std::int64_t{1'000'000'000}};
     b.frames = {{"main", "", "trainer", 0, FrameKind::native},
                 {"train", "/src/train.py", "python", 12, FrameKind::python},
                 {"matmul(float*)", "gemm.cpp", "libgemm.so", 88, FrameKind::native},
@@ -79,14 +80,12 @@ TEST(Stacks, AreFoldedByProcessThreadAndRange) {
 
 TEST(Stacks, SurviveAPerfettoTrace) {
     const test::TemporaryFolder folder;
-    const auto written = export_perfetto(sampled_store(), folder / "t.pftrace");
-    ASSERT_TRUE(written.has_value());
-    EXPECT_EQ(written->samples, 3u);
+    const auto written = required(export_perfetto(sampled_store(), folder / "t.pftrace"));
+    EXPECT_EQ(written.samples, 3u);
     TraceStore read;
-    const auto summary = import_trace(folder / "t.pftrace", read);
-    ASSERT_TRUE(summary.has_value()) << summary.error().text();
-    EXPECT_EQ(summary->samples, 3u);
-    EXPECT_EQ(summary->skipped, 0u);
+    const auto summary = required(import_trace(folder / "t.pftrace", read));
+    EXPECT_EQ(summary.samples, 3u);
+    EXPECT_EQ(summary.skipped, 0u);
     EXPECT_EQ(folded(read, folder), kFolded);
     const StackFrame& frame = read.samples().frames()[2];
     EXPECT_EQ(read.name(frame.module), "libgemm.so");

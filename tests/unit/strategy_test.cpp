@@ -8,7 +8,6 @@
 #include <map>
 
 #include "base/parallel.h"
-#include "base/rng.h"
 #include "small_run.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
@@ -53,20 +52,19 @@ TEST(Strategy, DefaultsAndScaling) {
     EXPECT_EQ(full.opacity_reset_every, 0);
     EXPECT_EQ(full.densify_until, 25000);
     for (const double steps : {300.0, 2000.0, 7000.0, 30000.0}) {
-        const auto made = make_settings({{"steps", steps}, {"strategy", 1}});
-        ASSERT_TRUE(made);
-        EXPECT_EQ(made->init_opacity, steps < 15000 ? 0.1 : 0.5);
-        EXPECT_LT(made->densify_from, made->densify_until);
-        EXPECT_LT(made->densify_until, made->noise_until);
-        EXPECT_LT(made->noise_until, steps);
+        const auto made = required(make_settings({{"steps", steps}, {"strategy", 1}}));
+        EXPECT_EQ(made.init_opacity, steps < 15000 ? 0.1 : 0.5);
+        EXPECT_LT(made.densify_from, made.densify_until);
+        EXPECT_LT(made.densify_until, made.noise_until);
+        EXPECT_LT(made.noise_until, steps);
         // Enough rounds that a twentieth each time is several times what there was. Not more: where
         // rounds come before every photo was seen, places are drawn by too little (0.4 dB).
-        const double rounds = (made->densify_until - made->densify_from) / made->densify_every;
+        const double rounds = (made.densify_until - made.densify_from) / made.densify_every;
         if (steps >= 2000) {
             EXPECT_GT(std::pow(1.05, rounds), steps < 7000 ? 4 : 13) << steps;
         }
         for (const SettingField& f : setting_fields())
-            EXPECT_TRUE(f.of(*made) >= f.min && f.of(*made) <= f.max) << f.name;
+            EXPECT_TRUE(f.of(made) >= f.min && f.of(made) <= f.max) << f.name;
     }
     EXPECT_FALSE(strategy_of(full).gathers_statistics(full, 600));
     EXPECT_TRUE(strategy_of({}).gathers_statistics({}, 600));
@@ -224,8 +222,7 @@ TEST(Nudge, NoiseIsForTheFaint) {
     for (std::size_t i = 0; i < 200; ++i) s.model.at(kOpacityLogits, i) = -6;
     s.identity.tags[7] |= kLockedTag;
     const GaussianModel before = s.model;
-    NudgePlan plan;
-    plan.noise = 10;
+    NudgePlan plan{.noise = 10};
     s.adam.begin_step(s.model, {1e-9, 1e-9, 1e-9, 1e-9, 1e-9, 1e-9}, kShRest);
     s.adam.end_step();
     nudge(s.model, s.adam, s.identity, plan);

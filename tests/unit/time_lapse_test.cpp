@@ -41,9 +41,8 @@ TEST(LapseCameras, AreSavedViewsPhotosOrWhatIsUsual) {
     ASSERT_EQ(usual->size(), 2u);
     EXPECT_EQ((*usual)[0].name, "view0.png") << "the first that is held out";
     EXPECT_EQ((*usual)[1].name, "above");
-    const auto named = choose_lapse_cameras("above,view3,view4.png", saved, *capture);
-    ASSERT_TRUE(named);
-    EXPECT_EQ((*named)[1].camera.translation.x, capture->views[3].camera.translation.x);
+    const auto named = required(choose_lapse_cameras("above,view3,view4.png", saved, *capture));
+    EXPECT_EQ(named[1].camera.translation.x, capture->views[3].camera.translation.x);
     const auto wrong = choose_lapse_cameras("view3,below", saved, *capture);
     ASSERT_FALSE(wrong);
     EXPECT_NE(wrong.error().message.find("below"), std::string::npos);
@@ -381,10 +380,9 @@ TEST(TimeLapse, IsAVideoOfItsPictures) {
     // A picture that cannot be read is named, and the rest is a film.
     ASSERT_TRUE(write_text_file(lapse_picture(lapse.views()[1].folder, 100), "no picture"));
     const fs::path file = folder.path() / "b.mp4";
-    const auto made = write_lapse_video(lapse.views(), "b", file, {}, {});
-    ASSERT_TRUE(made) << made.error().text();
-    EXPECT_EQ(made->pictures, 2u);
-    EXPECT_EQ(made->skipped.size(), 1u);
+    const auto made = required(write_lapse_video(lapse.views(), "b", file, {}, {}));
+    EXPECT_EQ(made.pictures, 2u);
+    EXPECT_EQ(made.skipped.size(), 1u);
     EXPECT_GT(fs::file_size(file), 300u);
     const auto cancelled = write_lapse_video(lapse.views(), "a", folder.path() / "c.mp4", {},
                                              [](auto, auto done, auto) { return done < 2; });

@@ -17,14 +17,13 @@ inline constexpr std::int64_t kUs = 1000;
 
 inline GpuWorkEvent kernel(std::int64_t begin, std::int64_t end, std::uint64_t correlation,
                            std::uint32_t name, std::uint32_t stream) {
-    GpuWorkEvent w;
-    w.begin_ns = begin;
-    w.end_ns = end;
-    w.correlation = correlation;
-    w.name = name;
-    w.device = 1;
-    w.context = 3;
-    w.stream = stream;
+    GpuWorkEvent w{.begin_ns = begin,
+                   .end_ns = end,
+                   .correlation = correlation,
+                   .name = name,
+                   .device = 1,
+                   .context = 3,
+                   .stream = stream};
     w.grid[0] = static_cast<std::uint32_t>(100 + correlation);
     w.grid[1] = 2;
     w.grid[2] = 1;
@@ -39,11 +38,11 @@ inline GpuWorkEvent kernel(std::int64_t begin, std::int64_t end, std::uint64_t c
 
 /// A training process of `steps` iterations, all its times from `origin`.
 inline TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int steps = 5) {
-    TraceBatch b;
-    b.source = b.pid = pid;
-    b.process_name = fmt::format("trainer {}", rank);
-    b.read_ns = origin + 1'000'000 * kUs;
-    b.realtime_offset_ns = 1'700'000'000'000'000'000;
+    TraceBatch b{.source = pid,
+                 .pid = pid,
+                 .process_name = fmt::format("trainer {}", rank),
+                 .read_ns = origin + 1'000'000 * kUs,
+                 .realtime_offset_ns = 1'700'000'000'000'000'000};
     b.labels = {"node7",  "4711", "pod-a", "team", "n7", rank, rank, 2, "python train.py --fast",
                 "garden", "abc",  {}};
     b.names = {{1, "iteration"},
@@ -59,18 +58,17 @@ inline TraceBatch process(std::uint32_t pid, int rank, std::int64_t origin, int 
                {11, "slow", "gsplat", 0, 4},
                {12, "loading a module"}};
     b.tracks = {{0, pid, pid, "main"}, {1, pid, pid + 1, "autograd"}};
-    GpuDeviceEvent d;
-    d.device = 1;
-    d.name = "H200";
-    d.uuid = "GPU-0011";
-    d.compute_major = 9;
-    d.multiprocessors = 132;
-    d.warps_per_multiprocessor = 64;
-    d.blocks_per_multiprocessor = 32;
-    d.registers_per_multiprocessor = 65536;
-    d.shared_per_multiprocessor = 233'472;
-    d.shared_per_block = 232'448;
-    d.memory_bytes = 150'000'000'000;
+    GpuDeviceEvent d{.device = 1,
+                     .name = "H200",
+                     .uuid = "GPU-0011",
+                     .compute_major = 9,
+                     .multiprocessors = 132,
+                     .warps_per_multiprocessor = 64,
+                     .blocks_per_multiprocessor = 32,
+                     .registers_per_multiprocessor = 65536,
+                     .shared_per_multiprocessor = 233'472,
+                     .shared_per_block = 232'448,
+                     .memory_bytes = 150'000'000'000};
     b.devices = {d};
     b.pauses = {{origin + 300 * kUs, origin + 350 * kUs, true, false},
                 {origin + 350 * kUs, origin + 2000 * kUs, true, true}};

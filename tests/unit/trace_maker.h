@@ -42,13 +42,12 @@ class TraceMaker {
     /// Ranges of a thread in order of their ends.
     void range(std::uint32_t tid, const std::string& text, double begin, double end, int depth = 0,
                long payload = -1) {
-        SpanEvent e;
-        e.begin_ns = ns(begin);
-        e.end_ns = ns(end);
-        e.track = thread(tid);
-        e.name = name(text);
-        e.depth = static_cast<std::uint8_t>(depth);
-        e.has_payload = payload >= 0;
+        SpanEvent e{.begin_ns = ns(begin),
+                    .end_ns = ns(end),
+                    .track = thread(tid),
+                    .name = name(text),
+                    .depth = static_cast<std::uint8_t>(depth),
+                    .has_payload = payload >= 0};
         e.payload = payload >= 0 ? static_cast<std::uint64_t>(payload) : 0;
         batch.spans.push_back(e);
     }
@@ -58,12 +57,11 @@ class TraceMaker {
     }
     GpuWorkEvent& kernel(const std::string& text, double begin, double end,
                          std::uint64_t correlation = 0) {
-        GpuWorkEvent e;
-        e.begin_ns = ns(begin);
-        e.end_ns = ns(end);
-        e.correlation = correlation;
-        e.name = name(text);
-        e.stream = 7;
+        GpuWorkEvent e{.begin_ns = ns(begin),
+                       .end_ns = ns(end),
+                       .correlation = correlation,
+                       .name = name(text),
+                       .stream = 7};
         e.grid[0] = 8448;  // 8 waves of full occupancy on the device below
         e.grid[1] = e.grid[2] = 1;
         e.block[0] = 256;
@@ -74,13 +72,13 @@ class TraceMaker {
     }
     GpuWorkEvent& copy(double begin, double end, std::uint64_t bytes, MemoryType from,
                        MemoryType to, std::uint64_t correlation = 0) {
-        GpuWorkEvent e;
-        e.begin_ns = ns(begin);
-        e.end_ns = ns(end);
-        e.correlation = correlation;
-        e.name = name(to == MemoryType::device ? "copy host to device" : "copy device to host");
-        e.stream = 9;
-        e.kind = GpuWorkKind::copy;
+        GpuWorkEvent e{
+            .begin_ns = ns(begin),
+            .end_ns = ns(end),
+            .correlation = correlation,
+            .name = name(to == MemoryType::device ? "copy host to device" : "copy device to host"),
+            .stream = 9,
+            .kind = GpuWorkKind::copy};
         e.bytes = bytes;
         e.source = from;
         e.target = to;
@@ -98,21 +96,24 @@ class TraceMaker {
     }
     /// An H200's limits.
     void device() {
-        GpuDeviceEvent d;
-        d.name = "NVIDIA H200";
-        d.compute_major = 9;
-        d.multiprocessors = 132;
-        d.warps_per_multiprocessor = 64;
-        d.blocks_per_multiprocessor = 32;
-        d.registers_per_multiprocessor = 65536;
-        d.shared_per_multiprocessor = 233472;
-        d.shared_per_block = 49152;
-        d.clock_khz = 1'980'000;
-        batch.devices.push_back(d);
+        batch.devices.push_back({.name = "NVIDIA H200",
+                                 .compute_major = 9,
+                                 .multiprocessors = 132,
+                                 .warps_per_multiprocessor = 64,
+                                 .blocks_per_multiprocessor = 32,
+                                 .registers_per_multiprocessor = 65536,
+                                 .shared_per_multiprocessor = 233472,
+                                 .shared_per_block = 49152,
+                                 .clock_khz = 1'980'000});
     }
     void into(TraceStore& store) {
         for (const SpanEvent& s : batch.spans) batch.read_ns = std::max(batch.read_ns, s.end_ns);
         store.ingest(batch);
+    }
+    TraceStore store() {
+        TraceStore out;
+        into(out);
+        return out;
     }
 
     static std::int64_t ns(double us) {
@@ -185,10 +186,6 @@ inline TraceMaker make_loop(const Loop& loop, TraceMaker maker = TraceMaker{}) {
     return maker;
 }
 
-inline TraceStore store_of(const Loop& loop) {
-    TraceStore store;
-    make_loop(loop).into(store);
-    return store;
-}
+inline TraceStore store_of(const Loop& loop) { return make_loop(loop).store(); }
 
 }  // namespace gs::test

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "base/rng.h"
 #include "renderer/math/appearance.h"
+#include "tests/support/required.h"
 #include "tests/support/spoilt_photos.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/checkpoint.h"
@@ -258,7 +259,7 @@ TEST(AppliedLook, SumsAreTheSameOnAnyNumberOfThreadsAndLeaveSaturatedPixelsOut) 
     EXPECT_NE(a[math::kLookGain], 0);
     EXPECT_GT(a[math::kLookParts + 3], 0);
 
-    std::fill(photo.bytes.begin(), photo.bytes.end(), std::uint8_t{255});
+    std::ranges::fill(photo.bytes, std::uint8_t{255});
     apply_look(look, picture, &photo, shown);
     ImageF gradient = upstream;
     const LookSums none = apply_look_vjp(look, picture, photo, {}, shown, 0.3f, gradient);
@@ -320,16 +321,15 @@ TEST(AppearanceRows, SharesACameraAmongPhotosOfOneLens) {
 
 TEST(Appearance, IsHeldAtZeroMeanAndStaysFinite) {
     const auto capture = small_capture();
-    std::fill(capture->views[2].photo.bytes.begin(), capture->views[2].photo.bytes.end(),
-              std::uint8_t{90});  // a constant photo
-    std::fill(capture->views[3].photo.bytes.begin(), capture->views[3].photo.bytes.end(),
-              std::uint8_t{255});  // one of nothing but white
+    std::ranges::fill(capture->views[2].photo.bytes, std::uint8_t{90});  // a constant photo
+    std::ranges::fill(capture->views[3].photo.bytes,
+                      std::uint8_t{255});  // one of nothing but white
     capture->views[1].mask = Image8{48, 32, 1, std::vector<std::uint8_t>(48 * 32, 0)};
     for (const AppearanceMode mode : {AppearanceMode::exposure, AppearanceMode::ppisp}) {
-        auto trainer = Trainer::create(capture, settings_of(mode, 60), make_cpu_training());
-        ASSERT_TRUE(trainer) << trainer.error().text();
-        while (!(*trainer)->finished()) (*trainer)->step();
-        const AppearanceState state = (*trainer)->backend().appearance();
+        auto trainer =
+            required(Trainer::create(capture, settings_of(mode, 60), make_cpu_training()));
+        while (!trainer->finished()) trainer->step();
+        const AppearanceState state = trainer->backend().appearance();
         ASSERT_FALSE(state.empty());
         double mean = 0, moved = 0;
         for (const float x : state.values) ASSERT_TRUE(std::isfinite(x));
@@ -339,7 +339,7 @@ TEST(Appearance, IsHeldAtZeroMeanAndStaysFinite) {
         }
         EXPECT_LT(std::abs(mean), 1e-6);
         EXPECT_GT(moved, 1e-3);
-        const Evaluation score = (*trainer)->evaluate({5});
+        const Evaluation score = trainer->evaluate({5});
         EXPECT_TRUE(std::isfinite(score.psnr_fitted));
     }
 }
@@ -356,27 +356,25 @@ TEST(Appearance, ResumesToTheSameBits) {
     for (int i = 0; i < 17; ++i) (*half)->step();
     const fs::path file = folder.path() / "half.gsc";
     ASSERT_TRUE((*half)->save_checkpoint(file));
-    auto rest = Trainer::resume(file, capture, make_cpu_training());
-    ASSERT_TRUE(rest) << rest.error().text();
-    while (!(*rest)->finished()) (*rest)->step();
-    const AppearanceState a = (*whole)->backend().appearance(), b = (*rest)->backend().appearance();
+    auto rest = required(Trainer::resume(file, capture, make_cpu_training()));
+    while (!rest->finished()) rest->step();
+    const AppearanceState a = (*whole)->backend().appearance(), b = rest->backend().appearance();
     ASSERT_EQ(a.values.size(), b.values.size());
     EXPECT_TRUE(std::equal(a.values.begin(), a.values.end(), b.values.begin()));
     EXPECT_TRUE(std::equal(a.moments.begin(), a.moments.end(), b.moments.begin()));
-    const GaussianModel m = (*whole)->model(), n = (*rest)->model();
+    const GaussianModel m = (*whole)->model(), n = rest->model();
     EXPECT_TRUE(std::equal(m.values.begin(), m.values.end(), n.values.begin()));
 
     // Its scores are those of eval, which reads cameras' stages from the file.
     ASSERT_TRUE((*whole)->save_checkpoint(folder / "whole.gsc"));
-    const auto learned = read_checkpoint_views(folder / "whole.gsc", *capture);
-    ASSERT_TRUE(learned) << learned.error().text();
-    EXPECT_TRUE(learned->cameras.empty()) << "they are the capture's";
+    const auto learned = required(read_checkpoint_views(folder / "whole.gsc", *capture));
+    EXPECT_TRUE(learned.cameras.empty()) << "they are the capture's";
     const auto rasterizer = make_cpu_rasterizer();
     const auto scored = [&](const LearnedLooks* through) {
         return evaluate_model(m, *capture, {1, 5}, *rasterizer, (*whole)->render_options(),
                               through);
     };
-    const Evaluation mine = (*whole)->evaluate({1, 5}), same = scored(&learned->looks),
+    const Evaluation mine = (*whole)->evaluate({1, 5}), same = scored(&learned.looks),
                      plain = scored({});
     for (std::size_t i = 0; i < 2; ++i) {
         EXPECT_EQ(mine.images[i].psnr, same.images[i].psnr);

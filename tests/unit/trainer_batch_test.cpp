@@ -1,8 +1,6 @@
 // Steps of several photos: their gradients are the mean of the photos' own, rates and moments
 // follow, and everything that holds of a run holds of theirs: the same bits resumed, on any number
 // of threads, with poses and looks learned beside.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <map>
 
@@ -49,10 +47,7 @@ std::shared_ptr<Capture> mixed_capture() {
 }
 
 StepPlan plan_of(const Capture& capture, std::size_t view, BatchPart part) {
-    StepPlan plan;
-    plan.part = part;
-    plan.view_index = view;
-    plan.view = &capture.views[view];
+    StepPlan plan{.part = part, .view_index = view, .view = &capture.views[view]};
     plan.camera = plan.view->camera;
     plan.options.depth = false;
     plan.options.sh_degree = 1;
@@ -114,9 +109,7 @@ TEST(TrainerBatch, RatesAndMomentsFollow) {
     const auto betas = math::adam_betas(3);
     EXPECT_DOUBLE_EQ(betas.beta1, 0.9 * 0.9 * 0.9);
     EXPECT_DOUBLE_EQ(betas.rest2, 1 - 0.999 * 0.999 * 0.999);
-    AdamClock clock;
-    clock.batch = 4;
-    clock.highest = one;
+    AdamClock clock{.batch = 4, .highest = one};
     for (auto& table : clock.pending) table = {0.0};
     AdamTables tables;
     tables.begin_step(clock, one, kShRest, kShRest);
@@ -136,21 +129,20 @@ TEST(TrainerBatch, ResumesWithTheSameBits) {
     const auto straight = train(capture, settings, 24), first = train(capture, settings, 14);
     const fs::path path = folder / "run.gsc";
     ASSERT_TRUE(first->save_checkpoint(path));
-    auto second = Trainer::resume(path, capture, make_cpu_training());
-    ASSERT_TRUE(second) << second.error().text();
-    EXPECT_EQ((*second)->settings().batch, 3);
+    auto second = required(Trainer::resume(path, capture, make_cpu_training()));
+    EXPECT_EQ(second->settings().batch, 3);
     const auto snapshot = first->snapshot();
     for (int i = 14; i < 24; ++i) {
-        (*second)->step();
+        second->step();
         first->step();
     }
-    EXPECT_TRUE(same_bits((*second)->model(), straight->model()));
+    EXPECT_TRUE(same_bits(second->model(), straight->model()));
     EXPECT_TRUE(same_bits(first->model(), straight->model()));
     first->restore(*snapshot);
     for (int i = 14; i < 24; ++i) first->step();
     EXPECT_TRUE(same_bits(first->model(), straight->model()));
     for (std::size_t v = 0; v < capture->views.size(); ++v)
-        EXPECT_EQ((*second)->camera_of(v).translation.x, straight->camera_of(v).translation.x);
+        EXPECT_EQ(second->camera_of(v).translation.x, straight->camera_of(v).translation.x);
     EXPECT_NE(straight->camera_of(1).translation.x, capture->views[1].camera.translation.x);
 }
 
@@ -241,20 +233,21 @@ TEST(TrainerBatch, AViewWithoutALossIsLeftOut) {
 TEST(TrainerBatch, MetricsNameEveryPhoto) {
     const TempFolder folder;
     StepLog log;
-    StepReport report;
-    report.step = report.measured_step = 1;
-    report.batch = 2;
-    report.view = report.measured_view = 7;
-    report.loss = report.l1 = 0.25;
-    report.ssim = 0.5;
-    report.psnr = 20;
-    report.photos = {{3, 0.125, 0.1, 0.4, 21}, {7, 0.375, 0.4, 0.6, kNotMeasured}};
+    StepReport report{.step = 1,
+                      .view = 7,
+                      .batch = 2,
+                      .measured_step = 1,
+                      .measured_view = 7,
+                      .loss = 0.25,
+                      .l1 = 0.25,
+                      .ssim = 0.5,
+                      .psnr = 20,
+                      .photos = {{3, 0.125, 0.1, 0.4, 21}, {7, 0.375, 0.4, 0.6, kNotMeasured}}};
     log.add(report);
     const fs::path path = folder / "metrics.csv";
     ASSERT_TRUE(log.write(path));
-    const auto text = read_text_file(path);
-    ASSERT_TRUE(text);
-    EXPECT_NE(text->find(",3:0.125:21;7:0.375:,"), std::string::npos) << *text;
+    const auto text = required(read_text_file(path));
+    EXPECT_NE(text.find(",3:0.125:21;7:0.375:,"), std::string::npos) << text;
     StepLog again;
     again.take_earlier(path, 1);
     ASSERT_EQ(again.rows().size(), 1u);

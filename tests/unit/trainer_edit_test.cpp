@@ -186,11 +186,10 @@ TEST(TrainerEdit, RowsPutBackAfterMoreStepsAreTrainedAndSaved) {
     });
     const TemporaryFile file;
     ASSERT_TRUE(trainer->save_checkpoint(file.path));
-    const auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
-    ASSERT_TRUE(resumed) << resumed.error().text();
+    const auto resumed = required(Trainer::resume(file.path, small_capture(), make_cpu_training()));
     steps(*trainer, 5);
-    steps(**resumed, 5);
-    EXPECT_TRUE(same_bits(trainer->model(), (*resumed)->model()));
+    steps(*resumed, 5);
+    EXPECT_TRUE(same_bits(trainer->model(), resumed->model()));
 }
 
 TEST(TrainerEdit, AnEditedRunIsResumedWithTheSameBits) {
@@ -206,13 +205,12 @@ TEST(TrainerEdit, AnEditedRunIsResumedWithTheSameBits) {
     });
     const auto snapshot = straight->snapshot();
     ASSERT_TRUE(straight->save_checkpoint(file.path));
-    auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
-    ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_EQ((*resumed)->identity().locked(), straight->identity().locked());
-    EXPECT_EQ(births_of(**resumed), births_of(*straight));
+    auto resumed = required(Trainer::resume(file.path, small_capture(), make_cpu_training()));
+    EXPECT_EQ(resumed->identity().locked(), straight->identity().locked());
+    EXPECT_EQ(births_of(*resumed), births_of(*straight));
     steps(*straight, 18);
-    steps(**resumed, 18);
-    const RunArrays end = (*resumed)->snapshot()->arrays;
+    steps(*resumed, 18);
+    const RunArrays end = resumed->snapshot()->arrays;
     EXPECT_TRUE(test::same_arrays(straight->snapshot()->arrays, end));
     // And gone back to.
     straight->restore(*snapshot);
@@ -241,9 +239,8 @@ TEST(TrainerEdit, SnapshotsAndCheckpointsHoldEveryArray) {
     EXPECT_TRUE(test::same_arrays(trainer->snapshot()->arrays, numbered.arrays));
     const TemporaryFile file;
     ASSERT_TRUE(trainer->save_checkpoint(file.path));
-    const auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
-    ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_TRUE(test::same_arrays((*resumed)->snapshot()->arrays, numbered.arrays));
+    const auto resumed = required(Trainer::resume(file.path, small_capture(), make_cpu_training()));
+    EXPECT_TRUE(test::same_arrays(resumed->snapshot()->arrays, numbered.arrays));
 }
 
 /// The file up to its identities: older ones have nothing from there on.
@@ -266,16 +263,15 @@ TEST(TrainerEdit, CheckpointsFromBeforeHaveTheirRowsForIds) {
     ASSERT_TRUE(straight->save_checkpoint(file.path));
     const std::string old = without_identity(file.path);
     std::ofstream(file.path, std::ios::binary | std::ios::trunc) << old;
-    auto resumed = Trainer::resume(file.path, small_capture(), make_cpu_training());
-    ASSERT_TRUE(resumed) << resumed.error().text();
-    const auto ids = (*resumed)->identity().ids(), births = births_of(**resumed);
+    auto resumed = required(Trainer::resume(file.path, small_capture(), make_cpu_training()));
+    const auto ids = resumed->identity().ids(), births = births_of(*resumed);
     for (std::size_t row = 0; row < ids.size(); ++row) {
         ASSERT_EQ(ids[row], row);
         ASSERT_EQ(births[row], 0u);
     }
     steps(*straight, 18);
-    steps(**resumed, 18);
-    EXPECT_TRUE(same_bits(straight->model(), (*resumed)->model()));
+    steps(*resumed, 18);
+    EXPECT_TRUE(same_bits(straight->model(), resumed->model()));
     EXPECT_TRUE(read_checkpoint_model(file.path));
 }
 

@@ -24,7 +24,6 @@ namespace gs {
 namespace {
 
 using testing::busy_settings;
-using testing::kViews;
 using testing::small_capture;
 
 constexpr Vec3d kUtm{500123.5, 4500678.25, 321.125};
@@ -50,9 +49,8 @@ TEST(FarRuns, KeepTheOriginInEveryFile) {
     const auto head = read_checkpoint_head(path);
     ASSERT_TRUE(head);
     EXPECT_TRUE(same_place(head->origin, kUtm));
-    const auto model = read_checkpoint_model(path);
-    ASSERT_TRUE(model) << model.error().text();
-    EXPECT_TRUE(same_place(model->model.origin, kUtm));
+    const auto model = required(read_checkpoint_model(path));
+    EXPECT_TRUE(same_place(model.model.origin, kUtm));
     EXPECT_TRUE(Trainer::resume(path, capture, make_cpu_training()));
     const auto moved = small_capture();
     moved->origin = Vec3d{500000, 4500000, 0};
@@ -73,10 +71,9 @@ TEST(FarRuns, DescriptionsSayTheOrigin) {
     RunDescription description;
     description.loading.origin = kUtm;
     ASSERT_TRUE(write_text_file(folder / "run.json", json_text(to_json(description), 1)));
-    const auto read = read_run_description(folder / "");
-    ASSERT_TRUE(read) << read.error().text();
-    ASSERT_TRUE(read->loading.origin);
-    EXPECT_TRUE(same_place(*read->loading.origin, kUtm));
+    const auto read = required(read_run_description(folder / ""));
+    ASSERT_TRUE(read.loading.origin);
+    EXPECT_TRUE(same_place(*read.loading.origin, kUtm));
     // One that does not say it has none: its Gaussians are where the capture's files are.
     description.loading.origin.reset();
     EXPECT_FALSE(to_json(description)["loading"].contains("origin"));
@@ -169,10 +166,9 @@ TEST(LostPoses, CountInNoMean) {
             TrainingSettings settings = busy_settings();
             settings.appearance = AppearanceMode::exposure;
             settings.appearance_from = 4;
-            auto trainer = Trainer::create(capture, settings, make_cpu_training());
-            ASSERT_TRUE(trainer) << trainer.error().text();
-            while (!(*trainer)->finished()) (*trainer)->step();
-            const Evaluation of = (*trainer)->evaluate(scored_views(*capture));
+            auto trainer = required(Trainer::create(capture, settings, make_cpu_training()));
+            while (!trainer->finished()) trainer->step();
+            const Evaluation of = trainer->evaluate(scored_views(*capture));
             EXPECT_EQ(of.images.size(), v == 0 ? 1u : 2u);
             psnr[capture == lost ? 0 : 1] = of.psnr;
         }
@@ -206,10 +202,9 @@ TEST(LostPoses, LeaveAResumedRunItsExposures) {
         TrainingSettings settings = busy_settings();
         settings.appearance = mode;
         settings.appearance_from = 4;
-        auto trainer = Trainer::create(lost, settings, make_cpu_training());
-        ASSERT_TRUE(trainer) << trainer.error().text();
-        for (int i = 0; i < 12; ++i) (*trainer)->step();
-        TrainingSnapshot older = *(*trainer)->snapshot();
+        auto trainer = required(Trainer::create(lost, settings, make_cpu_training()));
+        for (int i = 0; i < 12; ++i) trainer->step();
+        TrainingSnapshot older = *trainer->snapshot();
         const AppearanceState now = older.arrays.appearance;
         const AppearanceRows with(*lost, trainable_or_blind_views(*lost)), without(*lost);
         ASSERT_EQ(with.photos(), without.photos() + 1);
@@ -229,15 +224,14 @@ TEST(LostPoses, LeaveAResumedRunItsExposures) {
         };
         widened(now.values, older.arrays.appearance.values, 1);
         widened(now.moments, older.arrays.appearance.moments, 2);
-        (*trainer)->restore(older);
+        trainer->restore(older);
         const fs::path path = folder / "checkpoint.gsc";
-        ASSERT_TRUE((*trainer)->save_checkpoint(path));
-        auto resumed = Trainer::resume(path, lost, make_cpu_training());
-        ASSERT_TRUE(resumed) << resumed.error().text();
-        const AppearanceState read = (*resumed)->snapshot()->arrays.appearance;
+        ASSERT_TRUE(trainer->save_checkpoint(path));
+        auto resumed = required(Trainer::resume(path, lost, make_cpu_training()));
+        const AppearanceState read = resumed->snapshot()->arrays.appearance;
         EXPECT_TRUE(std::ranges::equal(read.values, now.values));
         EXPECT_TRUE(std::ranges::equal(read.moments, now.moments));
-        (*resumed)->step();
+        resumed->step();
 
         lost->views[2].test = true;  // photos that are really others
         EXPECT_FALSE(Trainer::resume(path, lost, make_cpu_training()));
@@ -255,9 +249,8 @@ TEST(LostPoses, LeaveAResumedRunItsExtent) {
     const fs::path path = folder / "checkpoint.gsc";
     ASSERT_TRUE(trainer->save_checkpoint(path));
     const auto lines = log_lines_after(0).size();
-    const auto resumed = Trainer::resume(path, capture, make_cpu_training());
-    ASSERT_TRUE(resumed) << resumed.error().text();
-    EXPECT_EQ((*resumed)->snapshot()->extent, 20000);
+    const auto resumed = required(Trainer::resume(path, capture, make_cpu_training()));
+    EXPECT_EQ(resumed->snapshot()->extent, 20000);
     const auto said = log_lines_after(0);
     EXPECT_TRUE(std::any_of(said.begin() + static_cast<std::ptrdiff_t>(lines), said.end(),
                             [](const LogLine& line) {

@@ -1,8 +1,6 @@
 // The 3D filter: its sizes by their definition, pictures and gradients by their formulas, and runs
 // with it: the same bits when resumed, reverted and on any number of threads, rows that come and
 // go, a captured step that runs again, a model saved as it was drawn.
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <cstring>
 
@@ -179,9 +177,7 @@ TEST(TrainerFilter, GradientsAreThoseOfTheDrawnModelTakenBack) {
     RunArrays drawn = filtered;
     filter_model(drawn.model, drawn.filter.span());
     drawn.filter = {};
-    StepPlan plan;
-    plan.view_index = 1;
-    plan.view = &capture->views[1];
+    StepPlan plan{.view_index = 1, .view = &capture->views[1]};
     plan.camera = plan.view->camera;
     plan.options = trainer->render_options();
     plan.options.depth = false;
@@ -236,20 +232,18 @@ TEST(TrainerFilter, ResumesAndComesBackWithTheSameBits) {
                first = train_filtered(capture, 13, settings);
     const fs::path path = folder / "run.gsc";
     ASSERT_TRUE(first->save_checkpoint(path));
-    auto second = Trainer::resume(path, capture, make_cpu_training());
-    ASSERT_TRUE(second) << second.error().text();
-    const auto saved = read_checkpoint_model(path);
-    ASSERT_TRUE(saved) << saved.error().text();
-    EXPECT_TRUE(saved->model.antialiased);
+    auto second = required(Trainer::resume(path, capture, make_cpu_training()));
+    const auto saved = required(read_checkpoint_model(path));
+    EXPECT_TRUE(saved.model.antialiased);
     const GaussianModel drawn = first->model();
     for (std::size_t i = 0; i < drawn.count; ++i)
-        EXPECT_EQ(saved->model.at(kLogScales, i), drawn.at(kLogScales, i));
+        EXPECT_EQ(saved.model.at(kLogScales, i), drawn.at(kLogScales, i));
     const auto snapshot = first->snapshot();
     for (int i = 13; i < 24; ++i) {
-        (*second)->step();
+        second->step();
         first->step();
     }
-    EXPECT_TRUE(same_runs(**second, *straight));
+    EXPECT_TRUE(same_runs(*second, *straight));
     EXPECT_TRUE(same_runs(*first, *straight));
     first->restore(*snapshot);
     for (int i = 13; i < 24; ++i) first->step();
@@ -357,16 +351,14 @@ TEST(TrainerFilter, ACapturedStepIsMadeAgain) {
     StepRecord record;
     trainer->step(&record);
     const auto rasterizer = make_cpu_rasterizer();
-    const auto captured = capture_of(record, "small", *rasterizer);
-    ASSERT_TRUE(captured) << captured.error().text();
-    EXPECT_TRUE(captured->origin.same_bits) << captured->origin.agreement;
-    EXPECT_FALSE(captured->inputs.filter.empty());
+    const auto captured = required(capture_of(record, "small", *rasterizer));
+    EXPECT_TRUE(captured.origin.same_bits) << captured.origin.agreement;
+    EXPECT_FALSE(captured.inputs.filter.empty());
     const fs::path path = folder / "step.gsstep";
-    ASSERT_TRUE(write_step(*captured, path));
-    const auto read = read_step(path);
-    ASSERT_TRUE(read) << read.error().text();
+    ASSERT_TRUE(write_step(captured, path));
+    const auto read = required(read_step(path));
     for (const ComparisonRow& stage :
-         compare_steps(read->inputs, read->outputs, run_step(read->inputs, *rasterizer)))
+         compare_steps(read.inputs, read.outputs, run_step(read.inputs, *rasterizer)))
         EXPECT_EQ(stage.differ, 0u) << stage.first;
 }
 

@@ -1,7 +1,5 @@
 // Learning from a lidar's beams beside the photos: which beams, what their loss is, and that
 // everything that holds of a run holds of such a one.
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "base/parallel.h"
@@ -177,8 +175,7 @@ TEST(TrainerLidar, BeamsWidenNothingThatIsWide) {
         }
     };
     GaussianModel model(2, 0);
-    BeamPlan plan;
-    plan.weight = 1;
+    BeamPlan plan{.weight = 1};
     for (std::size_t i = 0; i < 2; ++i) {
         const float size = kWidestByBeams * (i == 0 ? 0.9f : 1.1f), side = i == 0 ? 5.0f : -5.0f;
         model.at(kMeans, i) = 10;
@@ -244,12 +241,11 @@ TEST(TrainerLidar, ResumedAndOnOneThreadItIsTheSame) {
             report = whole->step();
         }
         set_thread_count(1);
-        auto half = Trainer::resume(file, capture, make_cpu_training());
-        ASSERT_TRUE(half) << half.error().text();
+        auto half = required(Trainer::resume(file, capture, make_cpu_training()));
         StepReport resumed;
-        for (int i = 12; i < 24; ++i) resumed = (*half)->step();
+        for (int i = 12; i < 24; ++i) resumed = half->step();
         set_thread_count(0);
-        EXPECT_TRUE(same_bits(whole->model(), (*half)->model())) << batch;
+        EXPECT_TRUE(same_bits(whole->model(), half->model())) << batch;
         EXPECT_EQ(report.lidar_m, resumed.lidar_m);
     }
 }
@@ -288,15 +284,13 @@ TEST(TrainerLidar, RecordingsBesideACaptureAreLearnedFrom) {
     };
     EXPECT_TRUE(load()->lidars.empty());
     options.lidars = {first.folder.path().string(), second.folder.path().string()};
-    auto capture = load();
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_EQ(capture->lidars, options.lidars);
+    auto capture = required(load());
+    EXPECT_EQ(capture.lidars, options.lidars);
     // A drive's own is not there twice.
-    const auto own = load_capture(first.folder.path(), options);
-    ASSERT_TRUE(own) << own.error().text();
-    EXPECT_EQ(own->lidars, (std::vector<std::string>{own->path, options.lidars[1]}));
+    const auto own = required(load_capture(first.folder.path(), options));
+    EXPECT_EQ(own.lidars, (std::vector<std::string>{own.path, options.lidars[1]}));
     // Six sweeps take turns.
-    LidarBeams beams(capture->lidars);
+    LidarBeams beams(capture.lidars);
     ASSERT_TRUE(beams.open());
     for (std::uint64_t step = 0; step < 30; ++step) EXPECT_TRUE(beams.plan(wall_settings(), step));
     LidarBeams one(std::vector<std::string>{options.lidars[0]});
@@ -305,8 +299,7 @@ TEST(TrainerLidar, RecordingsBesideACaptureAreLearnedFrom) {
     EXPECT_NEAR(static_cast<double>(beams.bytes()), 2 * static_cast<double>(one.bytes()),
                 0.1 * static_cast<double>(one.bytes()));
     // A run learns from them, and remembers them.
-    const auto trainer =
-        trainer_of(std::make_shared<Capture>(std::move(*capture)), wall_settings());
+    const auto trainer = trainer_of(std::make_shared<Capture>(std::move(capture)), wall_settings());
     EXPECT_GT(trainer->step().lidar_m, 0);
     EXPECT_TRUE(score_lidars(trainer->model(), options.lidars));
 

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "renderer/scene/covariance.h"
 #include "tests/support/numbered_rows.h"
+#include "tests/support/required.h"
 #include "trainer/density/init.h"
 #include "trainer/density/morton.h"
 #include "trainer/density/row_arrays.h"
@@ -193,14 +194,13 @@ TEST(Init, OfTooManyPointsEvenlySpacedOnesAreKept) {
     Capture capture;
     for (int i = 0; i < 1000; ++i)
         capture.points.push_back({{static_cast<float>(i * 37 % 1000), 0, 0}, {1, 2, 3}});
-    const auto model = gaussians_from_points(capture, 0, 100);
-    ASSERT_TRUE(model);
-    ASSERT_EQ(model->count, 100u);
-    std::vector<float> places(model->plane(kMeans), model->plane(kMeans) + 100);
+    const auto model = required(gaussians_from_points(capture, 0, 100));
+    ASSERT_EQ(model.count, 100u);
+    std::vector<float> places(model.plane(kMeans), model.plane(kMeans) + 100);
     std::sort(places.begin(), places.end());
     for (std::size_t i = 1; i < 100; ++i) EXPECT_NEAR(places[i] - places[i - 1], 10, 1);
     for (std::size_t i = 0; i < 100; ++i)
-        EXPECT_NEAR(model->at(kLogScales, i), std::log(14.0f), 0.5) << "by what was kept";
+        EXPECT_NEAR(model.at(kLogScales, i), std::log(14.0f), 0.5) << "by what was kept";
 }
 
 TEST(Init, ScalesAreNeighbourDistances) {
@@ -208,22 +208,20 @@ TEST(Init, ScalesAreNeighbourDistances) {
     // A unit grid: three nearest neighbours at distance 1 for every corner-most and inner point
     // alike.
     for (int i = 0; i < 27; ++i) {
-        SparsePoint p;
-        p.position = {static_cast<float>(i % 3), static_cast<float>(i / 3 % 3),
-                      static_cast<float>(i / 9)};
+        SparsePoint p{.position = {static_cast<float>(i % 3), static_cast<float>(i / 3 % 3),
+                                   static_cast<float>(i / 9)}};
         p.rgb[0] = 255;
         capture.points.push_back(p);
     }
     capture.points.push_back({{std::nanf(""), 0, 0}, {0, 0, 0}});
-    const auto model = gaussians_from_points(capture, 3, kAll);
-    ASSERT_TRUE(model);
-    EXPECT_EQ(model->count, 27u);
-    EXPECT_EQ(model->capacity / kBlock % 2, 1u);
-    for (std::size_t i = 0; i < model->count; ++i) {
-        EXPECT_NEAR(model->at(kLogScales, i), 0.0, 1e-6);
-        EXPECT_EQ(model->at(kQuats, i), 1.0f);
-        EXPECT_NEAR(1 / (1 + std::exp(-model->at(kOpacityLogits, i))), 0.1, 1e-6);
-        EXPECT_NEAR(0.5 + 0.28209479177387814 * static_cast<double>(model->at(kSh0, i)), 1.0, 1e-6);
+    const auto model = required(gaussians_from_points(capture, 3, kAll));
+    EXPECT_EQ(model.count, 27u);
+    EXPECT_EQ(model.capacity / kBlock % 2, 1u);
+    for (std::size_t i = 0; i < model.count; ++i) {
+        EXPECT_NEAR(model.at(kLogScales, i), 0.0, 1e-6);
+        EXPECT_EQ(model.at(kQuats, i), 1.0f);
+        EXPECT_NEAR(1 / (1 + std::exp(-model.at(kOpacityLogits, i))), 0.1, 1e-6);
+        EXPECT_NEAR(0.5 + 0.28209479177387814 * static_cast<double>(model.at(kSh0, i)), 1.0, 1e-6);
     }
 }
 
@@ -266,15 +264,13 @@ TEST(Init, DuplicatesGetASize) {
     Capture capture;
     for (int i = 0; i < 40; ++i)
         capture.points.push_back({{static_cast<float>(i / 8), 0, 0}, {1, 2, 3}});
-    const auto model = gaussians_from_points(capture, 0, kAll);
-    ASSERT_TRUE(model);
-    for (std::size_t i = 0; i < model->count; ++i)
-        EXPECT_TRUE(std::isfinite(model->at(kLogScales, i)));
+    const auto model = required(gaussians_from_points(capture, 0, kAll));
+    for (std::size_t i = 0; i < model.count; ++i)
+        EXPECT_TRUE(std::isfinite(model.at(kLogScales, i)));
     Capture one_place;
     for (int i = 0; i < 9; ++i) one_place.points.push_back({{5, 5, 5}, {1, 2, 3}});
-    const auto lump = gaussians_from_points(one_place, 0, kAll);
-    ASSERT_TRUE(lump);
-    EXPECT_TRUE(std::isfinite(lump->at(kLogScales, 0)));
+    const auto lump = required(gaussians_from_points(one_place, 0, kAll));
+    EXPECT_TRUE(std::isfinite(lump.at(kLogScales, 0)));
 }
 
 struct Scene {

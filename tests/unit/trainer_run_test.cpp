@@ -95,13 +95,12 @@ TEST_F(TrainerRun, ResumesWithTheSameBits) {
         for (int i = 0; i < saved_at; ++i) first->step();
         const fs::path path = folder_ / "run.ckpt";
         ASSERT_TRUE(first->save_checkpoint(path));
-        auto second = Trainer::resume(path, capture, make_cpu_training());
-        ASSERT_TRUE(second) << second.error().text();
-        EXPECT_EQ((*second)->steps_done(), static_cast<std::uint64_t>(saved_at));
-        EXPECT_EQ((*second)->settings().densify_every, 5);
+        auto second = required(Trainer::resume(path, capture, make_cpu_training()));
+        EXPECT_EQ(second->steps_done(), static_cast<std::uint64_t>(saved_at));
+        EXPECT_EQ(second->settings().densify_every, 5);
         for (int i = saved_at; i < 30; ++i)
-            EXPECT_EQ((*second)->step().loss, losses[static_cast<std::size_t>(i)]) << i;
-        EXPECT_TRUE(same_bits((*second)->model(), straight->model()));
+            EXPECT_EQ(second->step().loss, losses[static_cast<std::size_t>(i)]) << i;
+        EXPECT_TRUE(same_bits(second->model(), straight->model()));
     }
 }
 
@@ -130,10 +129,9 @@ TEST_F(TrainerRun, PhotosGrowOnTheWay) {
         for (std::size_t i = 0; i < from; ++i) first->step();
         const fs::path path = folder_ / "run.ckpt";
         ASSERT_TRUE(first->save_checkpoint(path));
-        const auto second = Trainer::resume(path, capture, make_cpu_training());
-        ASSERT_TRUE(second) << second.error().text();
-        for (std::size_t i = from; i < 24; ++i) EXPECT_EQ((*second)->step().loss, losses[i]) << i;
-        EXPECT_TRUE(same_bits((*second)->model(), model));
+        const auto second = required(Trainer::resume(path, capture, make_cpu_training()));
+        for (std::size_t i = from; i < 24; ++i) EXPECT_EQ(second->step().loss, losses[i]) << i;
+        EXPECT_TRUE(same_bits(second->model(), model));
         straight->restore(*snapshots[from]);
         for (std::size_t i = from; i < 24; ++i) EXPECT_EQ(straight->step().loss, losses[i]) << i;
         EXPECT_TRUE(same_bits(straight->model(), model));
@@ -277,15 +275,14 @@ TEST_F(TrainerRun, SplatsOfACheckpointNeedNoCapture) {
     for (int i = 0; i < 12; ++i)
         trainer->step();  // not a multiple of anything: there are steps pending
     ASSERT_TRUE(trainer->save_checkpoint(path));
-    const auto read = read_checkpoint_model(path);
-    ASSERT_TRUE(read) << read.error().text();
+    const auto read = required(read_checkpoint_model(path));
     const GaussianModel model = trainer->model();
-    EXPECT_EQ(read->steps, 12u);
-    EXPECT_EQ(read->sh_degree, trainer->render_options().sh_degree);
-    ASSERT_EQ(read->model.count, model.count);
+    EXPECT_EQ(read.steps, 12u);
+    EXPECT_EQ(read.sh_degree, trainer->render_options().sh_degree);
+    ASSERT_EQ(read.model.count, model.count);
     for (int p = 0; p < model.planes(); ++p)
         for (std::size_t i = 0; i < model.count; ++i)
-            ASSERT_EQ(read->model.at(p, i), model.at(p, i)) << "plane " << p << " row " << i;
+            ASSERT_EQ(read.model.at(p, i), model.at(p, i)) << "plane " << p << " row " << i;
     std::ofstream(path, std::ios::binary | std::ios::in) << "GSCKPT99";
     EXPECT_FALSE(read_checkpoint_model(path));
     EXPECT_FALSE(read_checkpoint_model(folder_ / "none.ckpt"));

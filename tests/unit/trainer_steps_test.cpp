@@ -1,7 +1,5 @@
 // Steps that explain themselves: captured whole and run again to the same bits, files of them that
 // lie, hashes of every step, and that none of it changes a run.
-#include <gtest/gtest.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/parallel.h"
@@ -58,14 +56,13 @@ TEST(CapturedSteps, RunAgainToTheSameBits) {
         EXPECT_EQ(step.inputs.step + 1, number);
         EXPECT_GT(step.outputs.lists.visible(), 50u);
         ASSERT_TRUE(write_step(step, folder / "a.gsstep"));
-        const auto back = read_step(folder / "a.gsstep");
-        ASSERT_TRUE(back) << back.error().text();
-        EXPECT_EQ(back->inputs.camera.fx, step.inputs.camera.fx);
-        EXPECT_EQ(back->origin.settings.densify_every, step.origin.settings.densify_every);
-        EXPECT_EQ(back->origin.view, step.origin.view);
-        const StepOutputs now = run_step(back->inputs, *rasterizer);
-        EXPECT_EQ(differing(*back, now), 0u);
-        EXPECT_EQ(differing(step, back->outputs), 0u);
+        const auto back = required(read_step(folder / "a.gsstep"));
+        EXPECT_EQ(back.inputs.camera.fx, step.inputs.camera.fx);
+        EXPECT_EQ(back.origin.settings.densify_every, step.origin.settings.densify_every);
+        EXPECT_EQ(back.origin.view, step.origin.view);
+        const StepOutputs now = run_step(back.inputs, *rasterizer);
+        EXPECT_EQ(differing(back, now), 0u);
+        EXPECT_EQ(differing(step, back.outputs), 0u);
         EXPECT_EQ(now.gradients_hash, step.outputs.gradients_hash);
     }
 }
@@ -76,13 +73,12 @@ TEST(CapturedSteps, TheProjectionComesBack) {
     by_points.projection = ProjectionMethod::ut;
     const CapturedStep step = captured(18, by_points);
     ASSERT_TRUE(write_step(step, folder / "a.gsstep"));
-    auto back = read_step(folder / "a.gsstep");
-    ASSERT_TRUE(back) << back.error().text();
-    EXPECT_EQ(back->inputs.options.projection, ProjectionMethod::ut);
+    auto back = required(read_step(folder / "a.gsstep"));
+    EXPECT_EQ(back.inputs.options.projection, ProjectionMethod::ut);
     const auto rasterizer = make_cpu_rasterizer();
-    EXPECT_EQ(differing(*back, run_step(back->inputs, *rasterizer)), 0u);
-    back->inputs.options.projection = ProjectionMethod::ewa;
-    EXPECT_GT(differing(*back, run_step(back->inputs, *rasterizer)), 0u) << "it was not by EWA";
+    EXPECT_EQ(differing(back, run_step(back.inputs, *rasterizer)), 0u);
+    back.inputs.options.projection = ProjectionMethod::ewa;
+    EXPECT_GT(differing(back, run_step(back.inputs, *rasterizer)), 0u) << "it was not by EWA";
 }
 
 TEST(CapturedSteps, AChangedNumberIsFoundInItsStage) {
@@ -215,9 +211,8 @@ TEST(CapturedSteps, HostileManifestsAreRefused) {
     ASSERT_FALSE(with(unheard.dump()));
     EXPECT_NE(with(unheard.dump()).error().text().find("projection"), std::string::npos);
     unheard["options"].erase("projection");  // as files of before have it
-    const auto before = with(unheard.dump());
-    ASSERT_TRUE(before) << before.error().text();
-    EXPECT_EQ(before->inputs.options.projection, ProjectionMethod::ewa);
+    const auto before = required(with(unheard.dump()));
+    EXPECT_EQ(before.inputs.options.projection, ProjectionMethod::ewa);
     json["version"] = 2;
     const auto newer = with(json.dump());
     ASSERT_FALSE(newer);
@@ -312,13 +307,11 @@ TEST(StepKeeper, ARunLeavesItsStepsAndHashes) {
     }
     for (const fs::path& path : {folder / "run/step-000002.gsstep",
                                  folder / "run/step-000007.gsstep", folder / "mine.gsstep"}) {
-        const auto step = read_step(path);
-        ASSERT_TRUE(step) << step.error().text();
-        EXPECT_TRUE(step->origin.same_bits) << step->origin.agreement;
+        const auto step = required(read_step(path));
+        EXPECT_TRUE(step.origin.same_bits) << step.origin.agreement;
     }
-    const auto hashes = read_hashes(folder / "run/hashes.txt");
-    ASSERT_TRUE(hashes) << hashes.error().text();
-    ASSERT_EQ(hashes->rows.size(), 11u);
+    const auto hashes = required(read_hashes(folder / "run/hashes.txt"));
+    ASSERT_EQ(hashes.rows.size(), 11u);
     // The run is resumed by another process: the same lines.
     options.resumed_from = (folder / "run/checkpoint.gsc").string();
     auto again = Trainer::resume(options.resumed_from, small_capture(), make_cpu_training());
@@ -326,10 +319,9 @@ TEST(StepKeeper, ARunLeavesItsStepsAndHashes) {
     TrainingRun second(std::move(*again), options);
     second.step();
     second.finish();
-    const auto longer = read_hashes(folder / "run/hashes.txt");
-    ASSERT_TRUE(longer);
-    ASSERT_EQ(longer->rows.size(), 12u);
-    EXPECT_EQ(longer->rows[11], hashes_of(busy_settings())[11]);
+    const auto longer = required(read_hashes(folder / "run/hashes.txt"));
+    ASSERT_EQ(longer.rows.size(), 12u);
+    EXPECT_EQ(longer.rows[11], hashes_of(busy_settings())[11]);
 }
 
 }  // namespace

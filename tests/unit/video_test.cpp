@@ -2,16 +2,11 @@
 // accepted or refused with a message, and an unfinished video leaves no file.
 #include "renderer/io/video/video_writer.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include "tests/unit/io_files.h"
 #include "tests/unit/video_decode.h"
 
 namespace gs::test {
 namespace {
-
-using ::testing::HasSubstr;
 
 class Video : public testing::Test {
   protected:
@@ -42,12 +37,11 @@ TEST_F(Video, HoldsEveryPictureInItsColours) {
         for (const int width : {129, 67}) {  // odd; one encoder of AV1 begins at 64 high
             fs::remove(file);
             const int height = width == 129 ? 97 : 41;
-            auto video = VideoWriter::create(file, {width, height, 24, codec, 90});
-            ASSERT_TRUE(video) << video.error().text();
-            EXPECT_FALSE(video->encoder().empty());
-            for (int i = 0; i < 5; ++i) ASSERT_TRUE(video->add(areas(width, height, i)));
+            auto video = required(VideoWriter::create(file, {width, height, 24, codec, 90}));
+            EXPECT_FALSE(video.encoder().empty());
+            for (int i = 0; i < 5; ++i) ASSERT_TRUE(video.add(areas(width, height, i)));
             EXPECT_FALSE(fs::exists(file));
-            ASSERT_TRUE(video->finish());
+            ASSERT_TRUE(video.finish());
             EXPECT_EQ(files_in(folder_.path()), 1u);
             const std::string bytes = *read_text_file(file);
             EXPECT_LT(bytes.find("moov"), bytes.find("mdat")) << "the index is not in front";
@@ -72,10 +66,9 @@ TEST_F(Video, HoldsEveryPictureInItsColours) {
 
 TEST_F(Video, MatroskaByName) {
     for (const char* name : {"film.mkv", "FILM.MKV"}) {
-        auto video = VideoWriter::create(folder_ / name, {16, 16, 29.97});
-        ASSERT_TRUE(video) << video.error().text();
-        ASSERT_TRUE(video->add(pattern(16, 16, 3)));
-        ASSERT_TRUE(video->finish());
+        auto video = required(VideoWriter::create(folder_ / name, {16, 16, 29.97}));
+        ASSERT_TRUE(video.add(pattern(16, 16, 3)));
+        ASSERT_TRUE(video.finish());
         EXPECT_EQ(read_text_file(folder_ / name)->substr(0, 4), "\x1A\x45\xDF\xA3");
         EXPECT_EQ(decode(folder_ / name).pictures.size(), 1u);
     }
@@ -86,10 +79,9 @@ TEST_F(Video, IsSmallerOfALesserQuality) {
         std::uintmax_t bytes[2] = {};
         for (const int quality : {20, 95}) {
             const fs::path file = folder_ / "film.mp4";
-            auto video = VideoWriter::create(file, {96, 96, 24, codec, quality});
-            ASSERT_TRUE(video) << video.error().text();
-            for (int i = 0; i < 3; ++i) ASSERT_TRUE(video->add(pattern(96, 96, 3)));
-            ASSERT_TRUE(video->finish());
+            auto video = required(VideoWriter::create(file, {96, 96, 24, codec, quality}));
+            for (int i = 0; i < 3; ++i) ASSERT_TRUE(video.add(pattern(96, 96, 3)));
+            ASSERT_TRUE(video.finish());
             bytes[quality > 50] = fs::file_size(file);
         }
         EXPECT_LT(bytes[0], bytes[1]) << kVideoCodecNames[static_cast<std::size_t>(codec)];
@@ -99,10 +91,9 @@ TEST_F(Video, IsSmallerOfALesserQuality) {
 TEST_F(Video, LeavesNothingUnlessFinished) {
     folder_.write("film.mp4", "what was there");
     {
-        auto video = VideoWriter::create(folder_ / "film.mp4", {16, 16, 30});
-        ASSERT_TRUE(video) << video.error().text();
-        ASSERT_TRUE(video->add(pattern(16, 16, 3)));
-        VideoWriter moved = std::move(*video);
+        auto video = required(VideoWriter::create(folder_ / "film.mp4", {16, 16, 30}));
+        ASSERT_TRUE(video.add(pattern(16, 16, 3)));
+        VideoWriter moved = std::move(video);
         EXPECT_FALSE(moved.add(pattern(8, 16, 3)));
     }
     EXPECT_EQ(*read_text_file(folder_ / "film.mp4"), "what was there");
