@@ -14,7 +14,6 @@
 #include <memory>
 #include <string>
 
-#include "renderer/io/captures/capture_io.h"
 #include "renderer/raster/rasterizer.h"
 #include "tests/bench/trained.h"
 #include "tests/support/spoilt_photos.h"

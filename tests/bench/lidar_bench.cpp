@@ -7,7 +7,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <ctime>
 
 #include "base/parallel.h"
 #include "base/seconds.h"

@@ -38,12 +38,8 @@ Json figure_json(const ServiceFigure& f) {
 /// The capture that was given, or a small sample made for the purpose.
 Result<std::string> capture_for(const Arguments& a, const fs::path& folder) {
     if (!a.capture.empty()) return a.capture;
-    SampleOptions options;
-    options.views = 12;
-    options.width = 320;
-    options.height = 240;
-    options.points = 5000;
-    GS_TRY_VOID(write_sample_capture(folder, options));
+    GS_TRY_VOID(
+        write_sample_capture(folder, {.views = 12, .width = 320, .height = 240, .points = 5000}));
     return folder.string();
 }
 

@@ -19,7 +19,6 @@ namespace gs::bench {
 namespace {
 
 using service::MultiCollector;
-using service::Op;
 
 // ---- a worker: a forked process that uses NVTX and sends numbers back ----
 

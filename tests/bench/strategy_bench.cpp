@@ -4,12 +4,10 @@
 // size, Gaussians, seconds of the processor, settings.
 #include <fmt/format.h>
 
-#include <ctime>
 #include <memory>
 #include <sstream>
 #include <string>
 
-#include "renderer/raster/rasterizer.h"
 #include "tests/bench/trained.h"
 
 namespace gs {

@@ -42,16 +42,9 @@ Times of(std::vector<double> frames) {
 class Bench {
   public:
     explicit Bench(std::size_t spans)
-        : store_([] {
-              TraceStoreOptions options;
-              options.max_spans = 40'000'000;
-              return options;
-          }()) {
+        : store_([] { return TraceStoreOptions{.max_spans = 40'000'000}; }()) {
         fill_many(store_, spans, 5'000'000'000'000);
-        TraceEntry entry;
-        entry.id = 2;
-        entry.name = "many";
-        entry.store = &store_;
+        TraceEntry entry{.id = 2, .name = "many", .store = &store_};
         snapshot_.traces = {entry};
         snapshot_.shown_trace = 2;
     }

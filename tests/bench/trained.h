@@ -24,10 +24,7 @@ T or_end(Result<T> made) {
 }
 
 inline Capture capture_at(const std::string& path, int downscale, bool undistort = false) {
-    CaptureOptions options;
-    options.downscale = downscale;
-    options.undistort = undistort;
-    return or_end(load_capture(path, options));
+    return or_end(load_capture(path, {.downscale = downscale, .undistort = undistort}));
 }
 
 /// SETTING=VALUE ..., from argument `first` on.

@@ -11,8 +11,6 @@
 namespace gs {
 namespace {
 
-using testing::tiny_capture;
-
 bool wait_for(Import& import) {
     for (int i = 0; i < 2000; ++i) {
         import.update();
@@ -61,14 +59,12 @@ Result<StudioOptions> parsed(const std::string& line) {
 
 void expect_same(const Import& import) {
     SCOPED_TRACE(import.command_line());
-    const auto request = import.request(true);
-    ASSERT_TRUE(request) << request.error().text();
-    const auto studio = parsed(import.command_line());
-    ASSERT_TRUE(studio) << studio.error().text();
-    EXPECT_EQ(studio->contents.path, request->contents.path);
-    EXPECT_EQ(studio->train, request->train);
-    EXPECT_EQ(studio->session.output_dir, request->as->output_dir);
-    const CaptureOptions &a = studio->session.capture, &b = request->as->loading;
+    const auto request = required(import.request(true));
+    const auto studio = required(parsed(import.command_line()));
+    EXPECT_EQ(studio.contents.path, request.contents.path);
+    EXPECT_EQ(studio.train, request.train);
+    EXPECT_EQ(studio.session.output_dir, request.as->output_dir);
+    const CaptureOptions &a = studio.session.capture, &b = request.as->loading;
     EXPECT_EQ(a.downscale, b.downscale);
     EXPECT_EQ(a.max_side, b.max_side);
     EXPECT_EQ(a.test_every, b.test_every);
@@ -78,8 +74,7 @@ void expect_same(const Import& import) {
     EXPECT_EQ(std::tie(a.background.x, a.background.y, a.background.z),
               std::tie(b.background.x, b.background.y, b.background.z));
     for (const SettingField& field : setting_fields())
-        EXPECT_EQ(field.of(studio->session.settings), field.of(request->as->settings))
-            << field.name;
+        EXPECT_EQ(field.of(studio.session.settings), field.of(request.as->settings)) << field.name;
 }
 
 ImportBase started_with(const std::string& line) {
@@ -99,9 +94,8 @@ TEST(Import, finds_what_is_there_and_says_what_it_needs) {
     EXPECT_NE(all.find("9 (7 to train on, 2 to test)"), std::string::npos) << all;
     EXPECT_NE(all.find("up to 80 x 60"), std::string::npos) << all;
     // How many are made differs by one between compilers.
-    const auto capture = load_capture(tiny_capture(), {});
-    ASSERT_TRUE(capture) << capture.error().text();
-    EXPECT_NE(all.find(fmt::format("Sparse points: {}\n", capture->points.size())),
+    const auto capture = required(load_capture(tiny_capture(), {}));
+    EXPECT_NE(all.find(fmt::format("Sparse points: {}\n", capture.points.size())),
               std::string::npos)
         << all;
     EXPECT_NE(all.find("Photos: 169 KiB, plus"), std::string::npos) << all;
@@ -181,7 +175,7 @@ TEST(Import, keeps_what_the_studio_was_started_with) {
 }
 
 TEST(Import, opens_a_capture_as_chosen) {
-    testing::SessionHarness h;
+    SessionHarness h;
     const CommandTable table = all_commands();
     h.state.import =
         std::make_unique<Import>(find_contents(tiny_capture()),

@@ -20,12 +20,7 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 namespace gs {
 namespace {
 
-WindowOptions headless() {
-    WindowOptions options;
-    options.headless = true;
-    options.width = options.height = 64;
-    return options;
-}
+WindowOptions headless() { return {.width = 64, .height = 64, .headless = true}; }
 
 std::shared_ptr<const DevicePicture> picture_of(cuda::DisplayPacker& packer,
                                                 const cuda::Stream& stream, int width, int height,

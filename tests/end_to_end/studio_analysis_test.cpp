@@ -12,9 +12,6 @@
 namespace gs {
 namespace {
 
-using testing::Costly;
-namespace jobs = testing::jobs;
-
 bool measured_without(const Costly& h) {
     const auto& report = h.state.cost_report;
     return report && report->without && report->without->photos > 0 &&
@@ -71,9 +68,9 @@ TEST(AnalysisInTheStudio, what_is_hidden_costs_nothing) {
 }
 
 TEST(AnalysisInTheStudio, photos_are_measured_across_density_control) {
-    testing::SessionHarness run;
+    SessionHarness run;
     const CommandTable commands = all_commands();
-    ASSERT_TRUE(run.open(testing::tiny_capture()));
+    ASSERT_TRUE(run.open(tiny_capture()));
     for (const auto& [name, value] : {std::pair{"densify_from", 2.0},
                                       {"densify_until", 6.0},
                                       {"densify_every", 1.0},
@@ -112,12 +109,8 @@ std::uint64_t with_some(Costly& h, const std::string& value) {
 TEST(AnalysisInTheStudio, masked_pixels_have_no_gradient) {
     test::TemporaryFolder folder;
     const fs::path capture = folder.path() / "masked";
-    SampleOptions options;
-    options.views = 9;
-    options.width = 80;
-    options.height = 60;
-    options.points = 400;
-    ASSERT_TRUE(write_sample_capture(capture, options));
+    ASSERT_TRUE(
+        write_sample_capture(capture, {.views = 9, .width = 80, .height = 60, .points = 400}));
     Image8 mask{80, 60, 1, {}};
     mask.bytes.assign(mask.pixels(), 0);
     for (int y = 20; y < 30; ++y)

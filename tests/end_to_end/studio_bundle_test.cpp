@@ -15,20 +15,13 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 namespace gs {
 namespace {
 
-using testing::TemporaryFolder;
-using testing::tiny_capture;
-
 class StudioBundle : public ::testing::Test {
   protected:
     TemporaryFolder folder_;
     std::string at_ = folder_.path().string() + "/";
 
     int run(const std::string& script, const std::string& path = {}) {
-        StudioOptions options;
-        options.headless = true;
-        options.remember = false;
-        options.width = 900;
-        options.height = 640;
+        StudioOptions options{.headless = true, .width = 900, .height = 640, .remember = false};
         options.contents = find_contents(path);
         options.script = at_ + "script.txt";
         options.session.settings.steps = 500;
@@ -63,19 +56,16 @@ TEST_F(StudioBundle, OpensAgainAsItWasSaved) {
                       "two.gsb\nwait-idle\nopen " + at_ + "two.gsb\nwait-loaded\nnote.remove 1\n",
                   at_ + "one.gsb"),
               0);
-    const auto before = read_image(at_ + "before.png"), after = read_image(at_ + "after.png");
-    ASSERT_TRUE(before);
-    ASSERT_TRUE(after);
-    EXPECT_EQ(before->bytes, after->bytes);
+    EXPECT_EQ(required(read_image(at_ + "before.png")).bytes,
+              required(read_image(at_ + "after.png")).bytes);
 
-    const auto notes = parse_notes(text_in("one.gsb", "notes.json"), "one");
-    ASSERT_TRUE(notes) << notes.error().text();
-    ASSERT_EQ(notes->size(), 3u);
-    EXPECT_EQ((*notes)[0].text, "what is \"this\"");
-    EXPECT_EQ((*notes)[0].step, 30u);
-    EXPECT_EQ((*notes)[1].row, 7u);
-    EXPECT_EQ((*notes)[2].text, "slower");
-    EXPECT_EQ((*notes)[2].begin_ns, 1000);
+    const auto notes = required(parse_notes(text_in("one.gsb", "notes.json"), "one"));
+    ASSERT_EQ(notes.size(), 3u);
+    EXPECT_EQ(notes[0].text, "what is \"this\"");
+    EXPECT_EQ(notes[0].step, 30u);
+    EXPECT_EQ(notes[1].row, 7u);
+    EXPECT_EQ(notes[2].text, "slower");
+    EXPECT_EQ(notes[2].begin_ns, 1000);
     // The next bundle contains everything that this one had.
     for (const char* member : {"notes.json", "view.json", "film.json", "scene.ply"})
         EXPECT_EQ(text_in("one.gsb", member), text_in("two.gsb", member)) << member;

@@ -11,10 +11,6 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
-using testing::tiny_capture;
-
 TEST(Commands, have_unique_names_and_keys_and_all_have_help) {
     const CommandTable table = all_commands();
     std::set<std::string> names, keys;
@@ -209,9 +205,8 @@ TEST(Commands, of_the_lens) {
     EXPECT_EQ(error_of("view.from.top", {}), "");
     EXPECT_NEAR(camera().forward().y, 1, 1e-9) << "down, where -y is up";
     EXPECT_NE(error_of("view.frame-selection", {}).find("nothing is selected"), std::string::npos);
-    MarkedGaussian marked;
-    marked.mean = {1, 2, 3};
-    marked.axes = {Vec3f{0.1F, 0, 0}, Vec3f{0, 0.4F, 0}, Vec3f{0, 0, 0.2F}};
+    MarkedGaussian marked{.mean = {1, 2, 3},
+                          .axes = {Vec3f{0.1F, 0, 0}, Vec3f{0, 0.4F, 0}, Vec3f{0, 0, 0.2F}}};
     h.state.marked = std::make_shared<MarkedGaussian>(marked);
     EXPECT_EQ(error_of("view.frame-selection", {}), "");
     EXPECT_NEAR(h.state.navigation.target.z, 3, 1e-6);
@@ -222,9 +217,8 @@ TEST(Commands, of_the_lens) {
 TEST(Commands, frame_the_camera_that_was_gone_to_last) {
     SessionHarness h;
     const CommandTable table = all_commands();
-    CameraRow row;
-    row.name = "a.jpg";
-    row.camera = look_at({4, -1, 2}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9);
+    CameraRow row{.name = "a.jpg",
+                  .camera = look_at({4, -1, 2}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9)};
     h.state.cameras = std::make_shared<const std::vector<CameraRow>>(1, row);
     h.state.scene = std::make_shared<SceneInfo>();
     ASSERT_TRUE(table.run(h.state, "view.capture", {"0"}));
@@ -236,8 +230,7 @@ TEST(Commands, frame_the_camera_that_was_gone_to_last) {
     const auto at = seen.pixel_of(apex);
     EXPECT_TRUE(at.x > 100 && at.x < 540 && at.y > 80 && at.y < 400) << at.x << " " << at.y;
     EXPECT_LT(dot(seen.forward(), row.camera.forward()), 0.95) << "not from exactly behind";
-    CameraRow other;
-    other.camera = look_at({-9, 0, 0}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9);
+    CameraRow other{.camera = look_at({-9, 0, 0}, {0, 0, 0}, {0, -1, 0}, 1000, 600, 0.9)};
     h.state.cameras = std::make_shared<const std::vector<CameraRow>>(std::vector{row, other});
     h.state.hovered_camera = 1;
     ASSERT_TRUE(table.run(h.state, "view.frame-selection", {}));
@@ -263,8 +256,7 @@ TEST(Commands, of_the_clip_box) {
     EXPECT_EQ(error_of("view.clip", {"off"}), "");
     EXPECT_FALSE(h.state.view.clip);
     EXPECT_NE(error_of("view.clip.fit", {}).find("nothing is open"), std::string::npos);
-    SceneInfo scene;
-    scene.core = {{-1, -1, -1}, {2, 2, 2}};
+    SceneInfo scene{.core = {{-1, -1, -1}, {2, 2, 2}}};
     h.state.scene = std::make_shared<SceneInfo>(scene);
     EXPECT_EQ(error_of("view.clip.fit", {}), "");
     EXPECT_EQ(h.state.view.clip->hi.x, 2);
@@ -272,12 +264,11 @@ TEST(Commands, of_the_clip_box) {
 
 TEST(Script, is_checked_as_a_whole_before_it_starts) {
     const CommandTable table = all_commands();
-    const auto lines =
-        parse_script("# a comment\n\nopen \"a b/c\"   # trailing\r\nwait-step 5\n", "s.txt", table);
-    ASSERT_TRUE(lines);
-    ASSERT_EQ(lines->size(), 2u);
-    EXPECT_EQ((*lines)[0].number, 3u);
-    EXPECT_EQ((*lines)[0].arguments, Arguments{"a b/c"});
+    const auto lines = required(parse_script(
+        "# a comment\n\nopen \"a b/c\"   # trailing\r\nwait-step 5\n", "s.txt", table));
+    ASSERT_EQ(lines.size(), 2u);
+    EXPECT_EQ(lines[0].number, 3u);
+    EXPECT_EQ(lines[0].arguments, Arguments{"a b/c"});
     const auto unknown = parse_script("quit\nopne x\n", "s.txt", table);
     ASSERT_FALSE(unknown);
     EXPECT_EQ(unknown.error().line, 2u);
@@ -306,11 +297,10 @@ Result<bool> run_script(SessionHarness& h, const std::string& text) {
 TEST(Script, trains_and_saves_with_waits) {
     SessionHarness h;
     const std::string out = (h.folder.path() / "model.ply").string();
-    const auto ended = run_script(
+    const auto ended = required(run_script(
         h, fmt::format("open {}\nwait-loaded\ntrain.run-to 3\nwait-step 3\nexport {}\nwait-idle\n",
-                       tiny_capture(), out));
-    ASSERT_TRUE(ended) << ended.error().text();
-    EXPECT_TRUE(*ended);
+                       tiny_capture(), out)));
+    EXPECT_TRUE(ended);
     EXPECT_TRUE(fs::exists(out));
     EXPECT_EQ(h.state.training.step, 3u);
 }
@@ -354,9 +344,8 @@ TEST(Script, waits_for_no_picture_of_a_trace_alone) {
     ASSERT_FALSE(nothing);
     EXPECT_NE(nothing.error().message.find("nothing is being loaded"), std::string::npos);
     h.state.work.any_trace = true;
-    const auto ended = run_script(h, "wait-loaded\nwait-frame\nwait-idle\n");
-    ASSERT_TRUE(ended) << ended.error().text();
-    EXPECT_TRUE(*ended);
+    const auto ended = required(run_script(h, "wait-loaded\nwait-frame\nwait-idle\n"));
+    EXPECT_TRUE(ended);
     h.state.work.reading_traces = true;
     const auto reads = run_script(h, "timeout 0.05\nwait-frame\n");
     ASSERT_FALSE(reads);

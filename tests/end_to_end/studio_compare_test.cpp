@@ -12,11 +12,6 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::quiet_options;
-using testing::SessionHarness;
-using testing::tiny_capture;
-
 /// The frame that answers to `settings`, waited for.
 std::shared_ptr<const ViewFrame> frame_of(SessionHarness& h, const ViewSettings& settings) {
     ViewRequest request = view_request_of(h.state, 160, 120);
@@ -28,11 +23,7 @@ std::shared_ptr<const ViewFrame> frame_of(SessionHarness& h, const ViewSettings&
     return h.state.frame;
 }
 ViewSettings side_by_side(int capture_view = -1) {
-    ViewSettings settings;
-    settings.compare = Compare::beside;
-    settings.with = CompareWith::scene;
-    settings.capture_view = capture_view;
-    return settings;
+    return {.compare = Compare::beside, .with = CompareWith::scene, .capture_view = capture_view};
 }
 
 double squared_error(const Image8& a, const Image8& b) {

@@ -10,7 +10,7 @@
 
 #include "tests/end_to_end/studio_harness.h"
 
-namespace gs::testing {
+namespace gs {
 
 /// A tiny run after two steps, looked at from its first photo.
 struct Costly : SessionHarness {
@@ -46,4 +46,4 @@ struct Costly : SessionHarness {
     }
 };
 
-}  // namespace gs::testing
+}  // namespace gs

@@ -13,8 +13,6 @@
 namespace gs {
 namespace {
 
-using testing::Costly;
-
 TEST(CostsInTheStudio, are_of_what_the_viewport_shows) {
     Costly h;
     ASSERT_TRUE(h.give("cost.measure"));
@@ -29,9 +27,8 @@ TEST(CostsInTheStudio, are_of_what_the_viewport_shows) {
     EXPECT_GT(report.frame.evaluated, report.frame.blended);
     EXPECT_GE(report.frame.backward, report.frame.blended);
     ASSERT_EQ(report.top.size(), 20u);
-    EXPECT_TRUE(
-        std::is_sorted(report.top.begin(), report.top.end(),
-                       [](const auto& a, const auto& b) { return a.evaluated > b.evaluated; }));
+    EXPECT_TRUE(std::ranges::is_sorted(
+        report.top, [](const auto& a, const auto& b) { return a.evaluated > b.evaluated; }));
     EXPECT_GT(report.for_half, 0u);
     EXPECT_LE(report.for_half, report.gaussians);
     ASSERT_TRUE(h.give("cost.top 3"));
@@ -159,7 +156,7 @@ TEST(PredictionsInTheStudio, are_of_what_the_viewport_shows_and_follow_the_quest
     EXPECT_FALSE(h.give("predict.what-if colour 3"));
     ASSERT_TRUE(h.give("predict.gpus nosuch"));
     EXPECT_EQ(h.state.prediction->gpus.size(), 2u) << "the choice stays";
-    h.session.send(testing::jobs::close());
+    h.session.send(jobs::close());
     EXPECT_TRUE(h.until([&] { return !h.state.prediction; }));
 }
 

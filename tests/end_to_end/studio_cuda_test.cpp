@@ -11,10 +11,6 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
-using testing::tiny_capture;
-
 SessionOptions cpu_options() {
     SessionOptions options;
     options.settings.steps = 200;

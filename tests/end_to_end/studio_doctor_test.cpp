@@ -13,9 +13,6 @@ namespace gs {
 namespace {
 
 using test::random_in;
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
-using testing::tiny_capture;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
@@ -42,8 +39,7 @@ GaussianModel spoilt_splats(std::size_t count) {
 const Finding* find(const SessionHarness& h, const std::string& id) {
     if (!h.state.doctor) return nullptr;
     const auto& all = h.state.doctor->findings;
-    const auto it =
-        std::find_if(all.begin(), all.end(), [&](const Finding& f) { return f.id == id; });
+    const auto it = std::ranges::find(all, id, &Finding::id);
     return it == all.end() ? nullptr : &*it;
 }
 
@@ -108,9 +104,8 @@ TEST_F(Doctor, mends_and_takes_back_one_after_the_other) {
     const std::string fixed = (h.folder.path() / "fixed.ply").string();
     EXPECT_TRUE(h.state.doctor->unsaved);
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(fixed))));
-    const auto written = read_splats(fixed);
-    ASSERT_TRUE(written);
-    EXPECT_EQ(written->model.count, 391u) << "what is shown is exported";
+    const auto written = required(read_splats(fixed));
+    EXPECT_EQ(written.model.count, 391u) << "what is shown is exported";
     EXPECT_TRUE(h.until([&] { return !h.state.doctor->unsaved; })) << "and nothing would be lost";
     EXPECT_EQ(read_splats(path)->model.count, 400u) << "the file stays as it is";
 
@@ -179,8 +174,8 @@ TEST_F(Doctor, what_goes_on_is_listed_and_can_be_cancelled) {
     ASSERT_TRUE(h.open(path));
     h.session.send(jobs::export_splats((h.folder.path() / "large.sog").string()));
     ASSERT_TRUE(h.until([&] {
-        return std::any_of(h.state.activities.begin(), h.state.activities.end(),
-                           [](const Activity& a) { return a.name == "export"; });
+        return std::ranges::any_of(h.state.activities,
+                                   [](const Activity& a) { return a.name == "export"; });
     }));
     h.session.send(jobs::cancel());
     ASSERT_TRUE(h.until([&] { return h.state.activities.empty(); }));
@@ -197,8 +192,7 @@ TEST_F(Doctor, notices_tell_of_exports_and_errors) {
     ASSERT_TRUE(open_spoilt());
     ASSERT_TRUE(
         h.until_done(h.session.send(jobs::export_splats((h.folder.path() / "x.spz").string()))));
-    const auto told =
-        std::find_if(h.notes.begin(), h.notes.end(), [](const EngineEvent& e) { return e.notice; });
+    const auto told = std::ranges::find_if(h.notes, &EngineEvent::notice);
     ASSERT_NE(told, h.notes.end());
     EXPECT_NE(told->text.find("x.spz"), std::string::npos);
     ASSERT_FALSE(told->lines.empty()) << "SPZ leaves out what is no number, and says so";

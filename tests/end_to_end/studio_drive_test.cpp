@@ -15,10 +15,6 @@
 namespace gs {
 namespace {
 
-using testing::SessionHarness;
-using testing::TemporaryFolder;
-using testing::tiny_capture;
-
 constexpr int kFrames = 4;
 
 /// Four frames, 1 m and 0.1 s apart, that drive towards a wall. The third sweep is not there in
@@ -125,7 +121,7 @@ TEST_F(DriveInStudio, sweeps_are_chosen_drawn_and_coloured) {
     ASSERT_TRUE(command("drive.follow", {"on"}));
     EXPECT_EQ(photo_to_follow(*drive(), h.state.cameras.get(), 0), 1u);
     EXPECT_FALSE(photo_to_follow(*drive(), nullptr, 0));
-    h.session.send(testing::jobs::close());
+    h.session.send(jobs::close());
     EXPECT_TRUE(h.until([&] { return !drive(); }));
     EXPECT_FALSE(command("drive.next"));
     EXPECT_NE(refused.find("drive.open"), std::string::npos) << refused;
@@ -148,7 +144,7 @@ TEST_F(DriveInStudio, it_plays_and_is_scored) {
     EXPECT_EQ(drive()->chosen, 3u);
     EXPECT_TRUE(shown(3));
     // After training steps the shown sweep is drawn again.
-    h.session.send(testing::jobs::steps(3));
+    h.session.send(jobs::steps(3));
     EXPECT_TRUE(h.until([&] { return drive()->shown && drive()->shown->step == 3; }));
 }
 

@@ -17,8 +17,6 @@ namespace gs {
 namespace {
 
 using test::random_in;
-using testing::SessionHarness;
-using testing::tiny_capture;
 
 /// 400 Gaussians in a cube of 2, the first 100 of them red.
 GaussianModel cube() {
@@ -143,10 +141,9 @@ TEST_F(Editing, a_bundle_saves_what_was_edited) {
     ASSERT_TRUE(h.state.would_lose());
     auto folder = PrivateFolder::make();
     ASSERT_TRUE(folder);
-    BundleRequest request;
-    request.path = (h.folder.path() / "edited.gsb").string();
-    request.view = view_request_of(h.state, 80, 60);
-    request.folder = std::make_shared<PrivateFolder>(std::move(*folder));
+    BundleRequest request{.path = (h.folder.path() / "edited.gsb").string(),
+                          .view = view_request_of(h.state, 80, 60),
+                          .folder = std::make_shared<PrivateFolder>(std::move(*folder))};
     ASSERT_TRUE(h.until_done(
         h.session.send([&](Engine& e) { e.part<BundleSaver>().save(request, *e.open_scene()); })));
     ASSERT_TRUE(h.until([&] { return !h.state.would_lose(); })) << "it is in the bundle";
@@ -202,10 +199,9 @@ TEST_F(Editing, edits_are_made_told_and_taken_back_to_the_bit) {
 TEST_F(Editing, a_turned_selection_looks_the_same_from_a_turned_camera) {
     ASSERT_TRUE(open_cube());
     const auto picture = [&](Vec3d eye, Vec3d up) {
-        ViewRequest request;
-        request.camera = look_at(eye, {0, 0, 0}, up, 80, 60, 0.9);
+        ViewRequest request{.camera = look_at(eye, {0, 0, 0}, up, 80, 60, 0.9)};
         const std::size_t before = h.pictures.size();
-        h.session.send(testing::jobs::picture({request, "", false}));
+        h.session.send(jobs::picture({request, "", false}));
         EXPECT_TRUE(h.until([&] { return h.pictures.size() > before; }));
         return h.pictures.back()->frame->rgba;
     };
@@ -380,7 +376,7 @@ TEST_F(Editing, a_run_is_edited_between_its_steps_and_goes_on) {
     ASSERT_TRUE(h.open(tiny_capture()));
     ASSERT_TRUE(h.until([&] { return h.state.selection && !working(); }));
     const auto train_to = [&](std::uint64_t step) {
-        h.session.send(testing::jobs::run_to(step));
+        h.session.send(jobs::run_to(step));
         return h.until(
             [&] { return h.state.training.step >= step && h.run_state() == RunState::paused; });
     };
@@ -443,7 +439,7 @@ TEST_F(Editing, flags_follow_their_gaussians_through_density_control) {
     const Vec3f lo = run.state.selection->lo, hi = run.state.selection->hi;
     ASSERT_GT(locked, 0u);
     const std::uint64_t first = run.state.scene->gaussians;
-    run.session.send(testing::jobs::run_to(10));
+    run.session.send(jobs::run_to(10));
     ASSERT_TRUE(run.until([&] {
         return run.state.training.step >= 10 && run.run_state() == RunState::paused &&
                run.state.training.gaussians != first;

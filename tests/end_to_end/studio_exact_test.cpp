@@ -8,12 +8,9 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
-
 class Exact : public ::testing::Test {
   protected:
-    Exact() : h_(testing::quiet_options()) {}
+    Exact() : h_(quiet_options()) {}
     void open(const std::string& path) {
         ASSERT_TRUE(h_.open(path));
         h_.state.navigation = first_view(*h_.state.scene);
@@ -36,8 +33,7 @@ class Exact : public ::testing::Test {
         const auto rasterizer = make_ray_rasterizer();
         ModelSource source(model);
         RenderResult result;
-        RenderOptions options;
-        options.gradients = false;
+        RenderOptions options{.gradients = false};
         options.near_plane = 1e-3f;  // nothing of the sample is near
         rasterizer->forward(source, exact->camera, options, *rasterizer->make_state(), result);
         int apart = 0;
@@ -52,19 +48,18 @@ class Exact : public ::testing::Test {
 };
 
 TEST_F(Exact, ARunAndAFileAreDrawnAlongRays) {
-    open(testing::tiny_capture());
+    open(tiny_capture());
     const std::string file = (h_.folder.path() / "start.ply").string();
     ASSERT_TRUE(h_.until_done(h_.session.send(jobs::export_splats(file))));
-    const auto splats = read_any_splats(find_contents(file));
-    ASSERT_TRUE(splats);
-    expect_exact(splats->model);
+    const auto splats = required(read_any_splats(find_contents(file)));
+    expect_exact(splats.model);
     open(file);
-    expect_exact(splats->model);
+    expect_exact(splats.model);
     EXPECT_TRUE(h_.errors.empty());
 }
 
 TEST_F(Exact, MapsOfSplattingAndParallelRaysStay) {
-    open(testing::tiny_capture());
+    open(tiny_capture());
     for (const ViewMode mode : {ViewMode::contributors, ViewMode::isects, ViewMode::pairs})
         EXPECT_EQ(draw(true, mode)->rgba.bytes, draw(false, mode)->rgba.bytes);
     for (const ViewMode mode : {ViewMode::depth, ViewMode::normals, ViewMode::median})

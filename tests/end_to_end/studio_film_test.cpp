@@ -3,15 +3,12 @@
 #include "app/session/parts/exporter.h"
 #include "app/session/parts/film_render.h"
 #include "base/beside_program.h"
+#include "base/file.h"
 #include "renderer/io/images/image_io.h"
 #include "studio_harness.h"
 
 namespace gs {
 namespace {
-
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
-using testing::tiny_capture;
 
 struct FilmStudio : ::testing::Test {
     SessionHarness h;
@@ -44,16 +41,14 @@ struct FilmStudio : ::testing::Test {
         const auto tells = [&](const EngineEvent& event) {
             return event.text.find(words) != std::string::npos;
         };
-        return std::any_of(h.errors.begin(), h.errors.end(), tells) ||
-               std::any_of(h.notes.begin(), h.notes.end(), tells);
+        return std::ranges::any_of(h.errors, tells) || std::ranges::any_of(h.notes, tells);
     }
     bool films() {
-        return std::any_of(h.state.activities.begin(), h.state.activities.end(),
-                           [](const Activity& a) { return a.name == "film"; });
+        return std::ranges::any_of(h.state.activities,
+                                   [](const Activity& a) { return a.name == "film"; });
     }
     bool made(const fs::path& path, std::size_t count) {
-        std::error_code ignored;
-        return fs::exists(path / fmt::format("frame_{:05}.png", count - 1), ignored);
+        return path_exists(path / fmt::format("frame_{:05}.png", count - 1));
     }
 };
 

@@ -17,17 +17,12 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
 using service::TrainerLink;
 using service::TrainerRecord;
-using testing::SessionHarness;
 
 TrainerRecord record_of(TrainerRecord::Kind kind, std::uint64_t a = 0, std::uint64_t b = 0,
                         const char* text = "") {
-    TrainerRecord out;
-    out.kind = kind;
-    out.a = a;
-    out.b = b;
+    TrainerRecord out{.kind = kind, .a = a, .b = b};
     std::strncpy(out.text, text, sizeof out.text - 1);
     return out;
 }
@@ -155,7 +150,7 @@ class FoundTrainer : public Trainer {
     }
 
   private:
-    testing::TemporaryFolder folder_;
+    TemporaryFolder folder_;
     service::Descriptor listener_;
 };
 
@@ -169,17 +164,16 @@ TEST(TrainerSnapshot, both_layouts) {
     const auto memory = memory_of(numbers);
     GivenValues given;
     const std::uint64_t flags = TrainerRecord::gradients | TrainerRecord::second_moments;
-    const auto linear = read_snapshot(record_of(TrainerRecord::snapshot, 5000, 1 | flags << 8),
-                                      memory.get(), given);
-    ASSERT_TRUE(linear) << linear.error().text();
-    EXPECT_EQ(linear->count, 5000u);
+    const auto linear = required(read_snapshot(
+        record_of(TrainerRecord::snapshot, 5000, 1 | flags << 8), memory.get(), given));
+    EXPECT_EQ(linear.count, 5000u);
     for (const std::size_t row : {0u, 4095u, 4096u, 4999u}) {
         for (std::size_t c = 0; c < 3; ++c)
-            EXPECT_EQ(linear->at(kMeans + static_cast<int>(c), row), numbers[3 * row + c]);
-        EXPECT_EQ(linear->at(kQuats, row), 1);
-        EXPECT_FLOAT_EQ(linear->at(kLogScales, row), std::log(0.25f));
-        EXPECT_FLOAT_EQ(linear->at(kOpacityLogits, row), 0);
-        EXPECT_EQ(linear->at(kSh0, row), 1);
+            EXPECT_EQ(linear.at(kMeans + static_cast<int>(c), row), numbers[3 * row + c]);
+        EXPECT_EQ(linear.at(kQuats, row), 1);
+        EXPECT_FLOAT_EQ(linear.at(kLogScales, row), std::log(0.25f));
+        EXPECT_FLOAT_EQ(linear.at(kOpacityLogits, row), 0);
+        EXPECT_EQ(linear.at(kSh0, row), 1);
         EXPECT_EQ(given.gradients[row], static_cast<float>(row));
         EXPECT_EQ(given.second_moments[row], static_cast<float>(5000 + row));
     }
@@ -336,7 +330,7 @@ TEST(Followed, a_trainer_that_dies_leaves_its_picture) {
     it.session.send(jobs::pause());
     EXPECT_TRUE(it.until([&] { return !it.errors.empty(); }));
     // Another scene, and it is forgotten.
-    EXPECT_TRUE(it.open(testing::tiny_capture()));
+    EXPECT_TRUE(it.open(tiny_capture()));
     EXPECT_FALSE(it.state.training.followed);
     EXPECT_GT(it.state.settings->size(), 10u);
 }
@@ -353,7 +347,7 @@ TEST(Followed, one_that_dies_before_its_first_step_is_said) {
 TEST(Followed, the_open_scene_stays_until_the_first_snapshot) {
     FoundTrainer trainer;
     SessionHarness it;
-    ASSERT_TRUE(it.open(testing::tiny_capture()));
+    ASSERT_TRUE(it.open(tiny_capture()));
     trainer.follow(it);
     trainer.send(record_of(TrainerRecord::hello, 0, 0, "late.py"));
     trainer.send(record_of(TrainerRecord::parameter, 0, 0, "lr"));
@@ -362,9 +356,8 @@ TEST(Followed, the_open_scene_stays_until_the_first_snapshot) {
     EXPECT_GT(it.state.settings->size(), 10u);
     trainer.close();
     EXPECT_TRUE(it.until([&] {
-        return std::any_of(it.notes.begin(), it.notes.end(), [](const EngineEvent& note) {
-            return note.text.starts_with("late.py");
-        });
+        return std::ranges::any_of(
+            it.notes, [](const EngineEvent& note) { return note.text.starts_with("late.py"); });
     }));
     EXPECT_FALSE(it.state.training.followed);
     EXPECT_EQ(it.run_state(), RunState::paused);
@@ -404,7 +397,7 @@ TEST(Followed, closing_the_scene_lets_the_trainer_go) {
 }
 
 TEST(Followed, a_process_that_is_no_training_is_refused) {
-    const testing::TemporaryFolder folder;
+    const TemporaryFolder folder;
     ::setenv(service::kDirectoryVariable, folder.path().c_str(), 1);
     ::chmod(folder.path().c_str(), 0700);
     SessionHarness it;

@@ -21,9 +21,6 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 namespace gs {
 namespace {
 
-using testing::TemporaryFolder;
-using testing::tiny_capture;
-
 int run_with_commands(const StudioOptions& options) { return run_studio(options, all_commands()); }
 
 std::size_t distinct_colors(const Image8& image) {
@@ -36,12 +33,11 @@ std::size_t distinct_colors(const Image8& image) {
 }
 
 StudioOptions studio_options(const fs::path& folder, const std::string& script, bool headless) {
-    StudioOptions options;
-    options.headless = headless;
-    options.remember = false;
-    options.width = 900;
-    options.height = 640;
-    options.script = (folder / "script.txt").string();
+    StudioOptions options{.headless = headless,
+                          .script = (folder / "script.txt").string(),
+                          .width = 900,
+                          .height = 640,
+                          .remember = false};
     options.session.settings.steps = 5000;
     options.session.run.evaluate_every = 0;
     options.session.run.save_every = 0;
@@ -51,11 +47,10 @@ StudioOptions studio_options(const fs::path& folder, const std::string& script, 
 }
 
 void expect_picture(const fs::path& file, int width, int height, std::size_t colors) {
-    const auto image = read_image(file);
-    ASSERT_TRUE(image) << image.error().text();
-    EXPECT_EQ(image->width, width) << file;
-    EXPECT_EQ(image->height, height) << file;
-    EXPECT_GT(distinct_colors(*image), colors) << file;
+    const auto image = required(read_image(file));
+    EXPECT_EQ(image.width, width) << file;
+    EXPECT_EQ(image.height, height) << file;
+    EXPECT_GT(distinct_colors(image), colors) << file;
 }
 
 /// Opens, trains, flies, draws heatmaps and takes every kind of picture.
@@ -310,10 +305,9 @@ TEST(Window, is_no_larger_than_the_screen) {
         folder.path(), "wait-seconds 0.1\nscreenshot.window " + picture + "\nquit\n", false);
     options.width = options.height = 5000;
     EXPECT_EQ(run_with_commands(options), 0);
-    const auto drawn = read_image(picture);
-    ASSERT_TRUE(drawn) << drawn.error().text();
-    EXPECT_LT(drawn->width, 5000);
-    EXPECT_LT(drawn->height, 5000);
+    const auto drawn = required(read_image(picture));
+    EXPECT_LT(drawn.width, 5000);
+    EXPECT_LT(drawn.height, 5000);
 }
 
 TEST(Window, no_display_gives_advice) {
@@ -346,9 +340,7 @@ PanelPicture asked_until(PanelTextures& pictures, const std::string& path, int m
 }
 
 TEST(PanelPictures, are_uploaded_once_read_beside_the_ui_and_let_go) {
-    WindowOptions options;
-    options.headless = true;
-    auto window = open_window(options);
+    auto window = open_window({.headless = true});
     ASSERT_TRUE(window) << window.error().text();
     const TemporaryFolder folder;
     PanelTextures pictures;

@@ -19,9 +19,10 @@
 #include "app/session/parts/run_settings.h"
 #include "app/session/parts/scene_doctor.h"
 #include "base/file.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
-namespace gs::testing {
+namespace gs {
 
 using test::TemporaryFolder;
 
@@ -29,12 +30,8 @@ using test::TemporaryFolder;
 inline const std::string& tiny_capture() {
     static const TemporaryFolder folder;
     static const std::string path = [] {
-        SampleOptions options;
-        options.views = 9;
-        options.width = 80;
-        options.height = 60;
-        options.points = 400;
-        const auto made = write_sample_capture(folder.path() / "tiny", options);
+        const auto made = write_sample_capture(
+            folder.path() / "tiny", {.views = 9, .width = 80, .height = 60, .points = 400});
         EXPECT_TRUE(made) << (made ? "" : made.error().text());
         return (folder.path() / "tiny").string();
     }();
@@ -170,4 +167,4 @@ struct SessionHarness {
     int seen_training = 0;
 };
 
-}  // namespace gs::testing
+}  // namespace gs

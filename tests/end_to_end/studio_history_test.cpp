@@ -9,7 +9,6 @@ namespace gs {
 namespace {
 
 using test::random_in;
-using testing::SessionHarness;
 
 struct UndoHistory : ::testing::Test {
     /// Opens 400 splats, and where notes are kept.

@@ -10,10 +10,6 @@
 namespace gs {
 namespace {
 
-using testing::SessionHarness;
-using testing::tiny_capture;
-namespace jobs = testing::jobs;
-
 struct Inspect : ::testing::Test {
     /// Runs a command as a script would.
     std::string run(const std::string& name, const Arguments& arguments = {}) {

@@ -10,10 +10,6 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::quiet_options;
-using testing::SessionHarness;
-using testing::tiny_capture;
 using Of = LeaveQuestion::Of;
 
 SessionOptions options_in(const fs::path& folder) {
@@ -276,8 +272,7 @@ TEST(Session, lives_on_where_a_picture_is_refused) {
     options.make_rasterizer = [] { return std::make_unique<ThrowingRasterizer>(); };
     SessionHarness h(options);
     ASSERT_TRUE(h.open(tiny_capture()));
-    PictureRequest request;
-    request.request = view_request_of(h.state, 160, 120);
+    PictureRequest request{.request = view_request_of(h.state, 160, 120)};
     Camera& camera = request.request.camera;
     camera = camera.scaled_to(ThrowingRasterizer::kTooWide, 40);
     ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(request))));

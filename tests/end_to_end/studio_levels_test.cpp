@@ -6,7 +6,6 @@
 #include "app/session/parts/streamed_levels.h"
 #include "renderer/io/images/image_io.h"
 #include "renderer/io/splats/splat_io.h"
-#include "renderer/maps/colormap.h"
 #include "studio_harness.h"
 #include "tests/support/data.h"
 #include "tests/support/small_levels.h"
@@ -14,21 +13,18 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
 using namespace test;
 
 TEST(Levels, an_environment_belongs_to_every_level) {
     const Set files;
-    auto text = read_text_file(files.meta);
-    ASSERT_TRUE(text);
+    auto text = required(read_text_file(files.meta));
     fs::create_directories(files.meta.parent_path() / "env");
     GaussianModel sky(7, 0);
     for (std::size_t i = 0; i < sky.count; ++i)
         sky.at(kMeans + 1, i) = -50, sky.at(kOpacityLogits, i) = 3;
     ASSERT_TRUE(write_splats(files.meta.parent_path() / "env/meta.json", sky));
     ASSERT_TRUE(
-        write_text_file(files.meta, "{\"environment\":\"env/meta.json\"," + text->substr(1)));
+        write_text_file(files.meta, "{\"environment\":\"env/meta.json\"," + text.substr(1)));
     const LevelSet set = the_set(files);
     LevelStore store;
     ASSERT_TRUE(store.read_all(set, coarsest_levels(set), {}));
@@ -37,11 +33,8 @@ TEST(Levels, an_environment_belongs_to_every_level) {
     EXPECT_EQ(model.count, kRegions * 25 + 7);
     EXPECT_EQ(runs.back().level, kEveryLevel);
     EXPECT_NEAR(model.at(kMeans + 1, model.count - 1), -50, 0.1);
-    SplatReadOptions options;
-    options.lod = 2;
-    const auto read = read_splats(files.meta, options);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->model.count, kRegions * 25 + 7);
+    const auto read = required(read_splats(files.meta, {.lod = 2}));
+    EXPECT_EQ(read.model.count, kRegions * 25 + 7);
     EXPECT_EQ(describe_levels(set, coarsest_levels(set), store).environment, 7u);
 }
 
@@ -87,7 +80,7 @@ TEST(LevelsInTheStudio, switch_with_the_camera_and_the_budget) {
     h.session.send(jobs::fix());
     ASSERT_TRUE(h.until([&] { return !h.errors.empty(); }));
     // Another scene has no levels.
-    ASSERT_TRUE(h.open(testing::tiny_capture()));
+    ASSERT_TRUE(h.open(tiny_capture()));
     ASSERT_TRUE(h.until([&] { return !h.state.levels; }));
 }
 
@@ -174,9 +167,8 @@ TEST(LevelsInTheStudio, are_exported_where_all_of_the_finest_is_drawn) {
     h.session.request_view(seen_from(h, -1, 1e9, 1));
     ASSERT_TRUE(h.until([&] { return h.state.scene->gaussians == kRegions * 400; }));
     ASSERT_TRUE(h.until_done(h.session.send(jobs::export_splats(out.string()))));
-    const auto read = read_splats(out);
-    ASSERT_TRUE(read) << read.error().text();
-    EXPECT_EQ(read->model.count, kRegions * 400);
+    const auto read = required(read_splats(out));
+    EXPECT_EQ(read.model.count, kRegions * 400);
 }
 
 /// Memory limits what is chosen, and what is kept.
@@ -278,8 +270,7 @@ TEST(LevelsInTheStudio, a_film_sees_the_levels_of_its_own_camera) {
     ASSERT_TRUE(h.until_done(h.session.send(jobs::picture(wrong))));
     ASSERT_TRUE(
         h.until_done(h.session.send([film](Engine& e) { e.part<FilmRender>().start(film); })));
-    const auto made = read_image(fs::path(film.path) / "frame_00000.png");
-    ASSERT_TRUE(made) << made.error().text();
+    const auto made = required(read_image(fs::path(film.path) / "frame_00000.png"));
     ASSERT_TRUE(h.until([&] {
         return h.state.activities.empty() && h.state.scene->gaussians == shown;
     })) << "the viewport's levels are back";
@@ -292,7 +283,7 @@ TEST(LevelsInTheStudio, a_film_sees_the_levels_of_its_own_camera) {
         double sum = 0;
         for (int y = 0; y < 64; ++y)
             for (int x = 0; x < 64; ++x)
-                for (int c = 0; c < 3; ++c) sum += std::abs(made->at(x, y)[c] - other.at(x, y)[c]);
+                for (int c = 0; c < 3; ++c) sum += std::abs(made.at(x, y)[c] - other.at(x, y)[c]);
         return sum;
     };
     EXPECT_EQ(apart(h.pictures[1]->frame->rgba), 0);

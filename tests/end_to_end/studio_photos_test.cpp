@@ -1,7 +1,6 @@
 // Photos that do not stay in memory, in the studio: whatever shows or measures them reads them,
 // with the same result; and one that has gone is said.
 #include <algorithm>
-#include <cmath>
 
 #include "app/session/parts/contact_sheet.h"
 #include "panels/state/cost_report.h"
@@ -12,9 +11,6 @@
 
 namespace gs {
 namespace {
-
-using testing::Costly;
-using testing::tiny_capture;
 
 SessionOptions with_photo_memory(std::uint64_t bytes) {
     SessionOptions options;
@@ -86,7 +82,7 @@ TEST(PhotosOnDisk, are_seen_and_measured_as_those_in_memory) {
 }
 
 TEST(PhotosOnDisk, one_that_has_gone_is_said) {
-    const testing::TemporaryFolder folder;
+    const TemporaryFolder folder;
     const fs::path copy = folder.path() / "capture";
     fs::copy(tiny_capture(), copy, fs::copy_options::recursive);
     Costly h(copy.string(), with_photo_memory(1));

@@ -12,10 +12,6 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::SessionHarness;
-using testing::tiny_capture;
-
 SessionOptions small_run() {
     SessionOptions options;
     options.settings.steps = 100'000;

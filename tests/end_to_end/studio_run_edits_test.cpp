@@ -10,9 +10,6 @@
 namespace gs {
 namespace {
 
-using testing::SessionHarness;
-using testing::tiny_capture;
-
 SessionOptions editing_options() {
     SessionOptions options;
     options.run.evaluate_every = 0;
@@ -37,7 +34,7 @@ struct RunEditing : ::testing::Test {
         return table.run(h.state, name, arguments) && h.until_done(h.state.last_sent) && settled();
     }
     bool train_to(std::uint64_t step) {
-        h.session.send(testing::jobs::run_to(step));
+        h.session.send(jobs::run_to(step));
         return h.until(
             [&] { return h.state.training.step == step && h.run_state() == RunState::paused; });
     }

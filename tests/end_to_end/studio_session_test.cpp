@@ -10,11 +10,6 @@
 namespace gs {
 namespace {
 
-namespace jobs = testing::jobs;
-using testing::quiet_options;
-using testing::SessionHarness;
-using testing::tiny_capture;
-
 ViewRequest request_for(const SessionHarness& h, ViewMode mode = ViewMode::color,
                         int capture_view = -1) {
     ViewRequest request = view_request_of(h.state, 160, 120);
@@ -425,10 +420,7 @@ TEST(Session, limits_are_measured_on_command_and_kept) {
 
     SessionOptions options = quiet_options();
     options.limits = [](bool again) -> Result<Ceilings> {
-        Ceilings limits;
-        limits.machine = again ? "measured again" : "as before";
-        limits.copy_bytes = 1e10;
-        return limits;
+        return Ceilings{.machine = again ? "measured again" : "as before", .copy_bytes = 1e10};
     };
     SessionHarness h(options);
     h.session.send(jobs::measure_limits());

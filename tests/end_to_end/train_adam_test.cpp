@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "renderer/raster/rasterizer.h"
-#include "tests/support/compare.h"
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
 #include "trainer/adam/lazy_adam.h"
@@ -51,11 +50,10 @@ class Sink final : public GradientSink {
 
 Camera camera_of(const Arrays& a, std::size_t index) {
     const Array view = a["viewmats"].slice(index), &k = a["K"];
-    Camera camera;
-    camera.width = static_cast<int>(a["width"].scalar());
-    camera.height = static_cast<int>(a["height"].scalar());
-    camera.fx = k[0];
-    camera.cx = k[2];
+    Camera camera{.width = static_cast<int>(a["width"].scalar()),
+                  .height = static_cast<int>(a["height"].scalar()),
+                  .fx = k[0],
+                  .cx = k[2]};
     camera.fy = k[4];
     camera.cy = k[5];
     for (std::size_t r = 0; r < 3; ++r)
@@ -125,8 +123,7 @@ TEST(TrainAdam, LossesMatchTheReference) {
     AdamState moments = initial_adam_state(model);
     LazyAdam adam(model, moments);
     Sink sink(model, adam);
-    RenderOptions options;
-    options.depth = false;
+    const RenderOptions options{.depth = false};
     RenderResult picture;
     PixelGradients gradients;
     double worst = 0;

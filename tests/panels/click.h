@@ -41,15 +41,14 @@ class Click : public testing::Test {
                 for (auto& given : commands.take()) all.push_back(std::move(given));
             }
         for (const auto& [name, arguments] : all) {
-            EXPECT_TRUE(std::any_of(table.begin(), table.end(),
-                                    [&, &n = name](const CommandInfo& c) { return c.name == n; }))
-                << name;
+            EXPECT_TRUE(std::ranges::any_of(table, [&, &n = name](const CommandInfo& c) {
+                return c.name == n;
+            })) << name;
         }
         return all;
     }
     static bool has(const Given& given, const std::string& name) {
-        return std::any_of(given.begin(), given.end(),
-                           [&](const auto& g) { return g.first == name; });
+        return std::ranges::any_of(given, [&](const auto& g) { return g.first == name; });
     }
 
     Headless ui;

@@ -64,8 +64,8 @@ TEST_F(CostPanels, ADragToTheEdgesReachesTheOutermostValues) {
         }
     ASSERT_FALSE(given.empty());
     EXPECT_EQ(given.back().second.at(1), "123456.79");
-    EXPECT_TRUE(std::any_of(given.begin(), given.end(),
-                            [](const auto& one) { return one.second.at(0) == "1"; }));
+    EXPECT_TRUE(
+        std::ranges::any_of(given, [](const auto& one) { return one.second.at(0) == "1"; }));
 }
 
 TEST_F(CostPanels, ValuesSayWhyThereAreNone) {
@@ -94,18 +94,17 @@ TEST_F(CostPanels, ARowLooksAtItsGaussian) {
             for (auto& one : commands.take()) given.push_back(std::move(one));
         }
     const auto has = [&](const std::string& name) {
-        return std::any_of(given.begin(), given.end(),
-                           [&](const auto& g) { return g.first == name; });
+        return std::ranges::any_of(given, [&](const auto& g) { return g.first == name; });
     };
     EXPECT_TRUE(has("cost.measure"));
     EXPECT_TRUE(has("cost.clear"));
     const std::string row = std::to_string(snapshot.cost_report->top[0].row);
-    const auto selected = std::find_if(given.begin(), given.end(),
-                                       [](const auto& g) { return g.first == "select.row"; });
+    const auto selected =
+        std::ranges::find_if(given, [](const auto& g) { return g.first == "select.row"; });
     ASSERT_NE(selected, given.end());
     EXPECT_TRUE(selected->second.at(0).starts_with(row + ",")) << selected->second.at(0);
-    EXPECT_EQ(std::count(selected->second[0].begin(), selected->second[0].end(), ','), 19);
-    EXPECT_TRUE(std::any_of(given.begin(), given.end(), [&](const auto& g) {
+    EXPECT_EQ(std::ranges::count(selected->second[0], ','), 19);
+    EXPECT_TRUE(std::ranges::any_of(given, [&](const auto& g) {
         return g.first == "view.gaussian" && g.second == std::vector<std::string>{row};
     }));
 }

@@ -147,8 +147,7 @@ class TheImportDialog : public Click {
 
 TEST_F(TheImportDialog, AppliesNumbersWhenTheyAreEntered) {
     const auto typed = [&](const Given& from) {
-        return std::count(from.begin(), from.end(),
-                          Given::value_type{"import.set", {"steps", "45"}});
+        return std::ranges::count(from, Given::value_type{"import.set", {"steps", "45"}});
     };
     for (float y = 100; y < 600 && typed(given) == 0; y += 10) {
         ui.click({300, y}, draw);

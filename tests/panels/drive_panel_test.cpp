@@ -40,13 +40,11 @@ struct DrivePanels : ::testing::Test {
         });
     }
     static const std::vector<std::string>* arguments_of(const Given& all, const std::string& name) {
-        const auto at =
-            std::find_if(all.begin(), all.end(), [&](const auto& g) { return g.first == name; });
+        const auto at = std::ranges::find_if(all, [&](const auto& g) { return g.first == name; });
         return at == all.end() ? nullptr : &at->second;
     }
     static long times(const Given& all, const std::string& name) {
-        return std::count_if(all.begin(), all.end(),
-                             [&](const auto& g) { return g.first == name; });
+        return std::ranges::count_if(all, [&](const auto& g) { return g.first == name; });
     }
     Headless ui{1000, 300};
     TraceStore store;

@@ -31,24 +31,21 @@ double range_of(Vec3d d) {
 }
 
 LidarSweep fake_sweep(bool returns) {
-    LidarSweep out;
-    out.name = "000006";
-    out.rows = kBeamRows;
-    out.columns = kBeamColumns;
+    LidarSweep out{.name = "000006", .rows = kBeamRows, .columns = kBeamColumns};
     for (std::uint16_t row = 0; row < kBeamRows; ++row)
         for (std::uint16_t column = 0; column < kBeamColumns; ++column) {
             const double elevation = 0.05 - 0.02 * row,
                          azimuth = std::numbers::pi - 2 * std::numbers::pi * column / kBeamColumns;
             const Vec3d d{std::cos(elevation) * std::cos(azimuth),
                           std::cos(elevation) * std::sin(azimuth), std::sin(elevation)};
-            LidarBeam beam;
-            beam.direction = {static_cast<float>(d.x), static_cast<float>(d.y),
-                              static_cast<float>(d.z)};
-            beam.range = returns ? static_cast<float>(range_of(d)) : 0;
-            beam.intensity = static_cast<float>(0.3 + 0.3 * std::sin(0.2 * column) * (row > 8));
-            beam.time = static_cast<float>(-0.05 + 0.1 * column / kBeamColumns);
-            beam.row = row;
-            beam.column = column;
+            LidarBeam beam{
+                .direction = {static_cast<float>(d.x), static_cast<float>(d.y),
+                              static_cast<float>(d.z)},
+                .range = returns ? static_cast<float>(range_of(d)) : 0,
+                .intensity = static_cast<float>(0.3 + 0.3 * std::sin(0.2 * column) * (row > 8)),
+                .time = static_cast<float>(-0.05 + 0.1 * column / kBeamColumns),
+                .row = row,
+                .column = column};
             out.beams.push_back(beam);
         }
     return out;
@@ -85,9 +82,7 @@ DriveRow fake_row(std::size_t i) {
 }  // namespace
 
 DriveState fake_drive(SweepChannel channel, bool drawn, bool returns) {
-    DriveState out;
-    out.path = "/data/drives/courtyard";
-    out.format = "KITTI odometry";
+    DriveState out{.path = "/data/drives/courtyard", .format = "KITTI odometry"};
     for (std::size_t i = 0; i < 24; ++i) out.sweeps.push_back(fake_row(i));
     for (const DriveRow& row : out.sweeps) out.way.push_back(row.place);
     out.up = {0, -1, 0};

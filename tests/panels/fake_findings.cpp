@@ -45,8 +45,7 @@ std::shared_ptr<const PhotoProblems> fake_problems() {
                                  i < 12 ? crops(i) : nullptr});
         if (i < 2) found.holes.push_back(found.regions.back());
         if (i < 2) found.holes.back().bare = 4'200 - 900.0 * static_cast<double>(i);
-        BlamedGaussian g;
-        g.row = 7919 * (i + 1) % 398'214;
+        BlamedGaussian g{.row = 7919 * (i + 1) % 398'214};
         g.error = 812.4 / static_cast<double>(i + 1), g.weight = 5 * g.error;
         g.excess = (static_cast<double>(i % 3) - 1) * g.error;
         g.photos = static_cast<unsigned>(41 - i), g.view = (3 * i + 1) % 48;
@@ -54,8 +53,7 @@ std::shared_ptr<const PhotoProblems> fake_problems() {
         found.gaussians.push_back(g);
     }
     for (std::uint32_t i = 0; i < 3; ++i) {
-        Floater f;
-        f.rows = {17 + i, 40 + i, 99};
+        Floater f{.rows = {17 + i, 40 + i, 99}};
         f.row = 17 + i, f.weight = 941.0 / (i + 1), f.error = 120.5 / (i + 1);
         f.photos = 1 + i % 2, f.view = 9 * i, f.nearness = 0.08 * (i + 1);
         f.near = i != 1, f.apart = i > 0;
@@ -81,8 +79,7 @@ std::shared_ptr<const PhotoProblems> fake_problems() {
 }
 
 DoctorReport fake_doctor() {
-    DoctorReport r;
-    r.serial = 1;
+    DoctorReport r{.serial = 1};
     r.findings = {{"not-finite-positions",
                    Severity::error,
                    "3 Gaussians have a position that is NaN or infinite",

@@ -4,23 +4,22 @@
 namespace gs::test {
 
 void put_import(Snapshot& snapshot) {
-    ImportState out;
-    out.path = "/data/captures/fox";
-    out.found = {{"Kind", "transforms.json"},
-                 {"Photos", "50 (43 to train on, 7 to test)"},
-                 {"Size", "up to 534 x 949 pixels as loaded"},
-                 {"Cameras", "1 lens"},
-                 {"Sparse points", "10,000, random"},
-                 {"Masks", "none"}};
-    out.findings = {{"random-points",
-                     Severity::warning,
-                     "no points came with the capture",
-                     1,
-                     {},
-                     "training begins from noise",
-                     "run COLMAP",
-                     false}};
-    out.skipped = {"0031.jpg: truncated JPEG at byte 40960"};
+    ImportState out{.path = "/data/captures/fox",
+                    .found = {{"Kind", "transforms.json"},
+                              {"Photos", "50 (43 to train on, 7 to test)"},
+                              {"Size", "up to 534 x 949 pixels as loaded"},
+                              {"Cameras", "1 lens"},
+                              {"Sparse points", "10,000, random"},
+                              {"Masks", "none"}},
+                    .findings = {{"random-points",
+                                  Severity::warning,
+                                  "no points came with the capture",
+                                  1,
+                                  {},
+                                  "training begins from noise",
+                                  "run COLMAP",
+                                  false}},
+                    .skipped = {"0031.jpg: truncated JPEG at byte 40960"}};
     using Kind = ImportState::Choice::Kind;
     out.choices = {
         {"strategy",

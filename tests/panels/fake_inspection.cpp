@@ -73,9 +73,7 @@ std::shared_ptr<const PixelInspection> fake_inspection() {
         tiles->worst.push_back({25 + i % 7, 18 - i % 5, 1460 - 31 * n, 301'000 - 7'300 * n,
                                 61'000 - 1'100 * n, 310 - 6.7 * i});
     }
-    PixelInspection out;
-    out.pixel = answer;
-    out.tiles = tiles;
+    PixelInspection out{.pixel = answer, .tiles = tiles};
     return std::make_shared<const PixelInspection>(out);
 }
 

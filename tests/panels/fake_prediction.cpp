@@ -20,9 +20,7 @@ Prediction prediction_of(const char* gpu, bool training, double slower) {
                              {Stage::blend_backward, 1.21, GpuResource::issue, true},
                              {Stage::adam, 0.5, GpuResource::memory, true},
                              {Stage::pack, 0.02, GpuResource::launch, false}};
-    Prediction out;
-    out.gpu = gpu;
-    out.training = training;
+    Prediction out{.gpu = gpu, .training = training};
     double sum = 0;
     for (const Row& row : kRows) {
         if (row.of_step && !training) continue;

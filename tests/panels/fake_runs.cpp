@@ -42,8 +42,7 @@ std::shared_ptr<const LabState> fake_lab() {
         for (const char* scene : {"toys", "fox"})
             for (const char* settings : {"default", "bold"})
                 for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-                    LabRunRow row;
-                    row.id = ++id;
+                    LabRunRow row{.id = ++id};
                     row.label = label, row.suite = "nightly", row.scene = scene;
                     row.settings = settings, row.backend = "cpu", row.seed = seed;
                     const double s = static_cast<double>(seed),

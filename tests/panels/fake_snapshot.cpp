@@ -24,10 +24,7 @@ namespace {
 constexpr int kWidth = 960, kHeight = 640, kTile = 16;
 
 Image8 picture(double warmth) {
-    Image8 image;
-    image.width = kWidth;
-    image.height = kHeight;
-    image.channels = 4;
+    Image8 image{.width = kWidth, .height = kHeight, .channels = 4};
     image.bytes.resize(std::size_t{4} * kWidth * kHeight);
     std::uint8_t* to = image.bytes.data();
     for (int y = 0; y < kHeight; ++y)
@@ -89,10 +86,9 @@ std::vector<CameraRow> cameras() {
     std::vector<CameraRow> rows;
     for (std::size_t i = 0; i < 48; ++i) {
         const double angle = 2 * std::numbers::pi * static_cast<double>(i) / 48;
-        CameraRow row;
-        row.view = i;
-        row.name = fmt::format("images/frame_{:05}.jpg", i * 7 + 3);
-        row.test = i % 8 == 0;
+        CameraRow row{.view = i,
+                      .name = fmt::format("images/frame_{:05}.jpg", i * 7 + 3),
+                      .test = i % 8 == 0};
         row.camera =
             look_at({4 * std::cos(angle), -1.3 - 0.5 * std::sin(3 * angle), 4 * std::sin(angle)},
                     {0, 0, 0}, {0, -1, 0}, 960, 640, 0.8);
@@ -144,9 +140,9 @@ std::vector<std::shared_ptr<const SheetPicture>> sheet(const std::vector<CameraR
 }
 
 GaussianValues gaussian_values() {
-    GaussianValues v;
-    v.value = GaussianValue::anisotropy;
-    v.histogram = {"anisotropy, largest by smallest axis", "ratio", 1.2, 900, true, {}};
+    GaussianValues v{
+        .value = GaussianValue::anisotropy,
+        .histogram = {"anisotropy, largest by smallest axis", "ratio", 1.2, 900, true, {}}};
     for (int i = 0; i < 64; ++i)
         v.histogram.counts.push_back(
             static_cast<float>(9000 * std::exp(-std::pow((i - 20) / 14.0, 2)) +
@@ -160,8 +156,7 @@ GaussianValues gaussian_values() {
 }
 
 CostReport cost_report() {
-    CostReport r;
-    r.step = 12400;
+    CostReport r{.step = 12400};
     r.width = 960, r.height = 640;
     r.from = "photo 12, images/frame_00087.jpg";
     r.note = "gradient of the loss against the photo";
@@ -223,29 +218,31 @@ Histogram histogram_of(const char* name, const char* unit, double lo, double hi,
 }
 
 SceneInfo scene() {
-    SceneInfo s;
-    s.name = "courtyard";
-    s.path = "/data/captures/courtyard";
-    s.format = "COLMAP binary";
-    s.gaussians = 398214;
-    s.sh_degree = 3;
-    s.lo = {-6.1F, -2.2F, -5.4F};
-    s.hi = {6.4F, 1.1F, 5.9F};
-    s.extent = s.radius = 4.6;
-    s.core = {{-3, -1.5F, -3}, {3, 0.8F, 3}};
-    s.train_views = 42;
-    s.test_views = 6;
-    s.points = 52114;
-    s.skipped = {"images/frame_00101.jpg: truncated JPEG at byte 40960"};
-    s.notes = {"photos resampled from OPENCV to a pinhole", "photos shrunk by 2"};
-    s.histograms = {histogram_of("opacity", "", 0, 1, false, 0.8),
-                    histogram_of("scale", "world units", 1e-4, 1, true, 0.45),
-                    histogram_of("anisotropy", "ratio", 1, 1000, true, 0.3),
-                    histogram_of("SH energy", "", 1e-4, 10, true, 0.5)};
-    s.memory = {{"parameters", 93'985'000}, {"Adam moments", 187'970'000},
-                {"gradients", 93'985'000},  {"photos", 82'300'000},
-                {"lists", 41'200'000},      {"pictures", 22'100'000}};
-    return s;
+    return {.name = "courtyard",
+            .path = "/data/captures/courtyard",
+            .format = "COLMAP binary",
+            .gaussians = 398214,
+            .sh_degree = 3,
+            .lo = {-6.1F, -2.2F, -5.4F},
+            .hi = {6.4F, 1.1F, 5.9F},
+            .extent = 4.6,
+            .radius = 4.6,
+            .core = {{-3, -1.5F, -3}, {3, 0.8F, 3}},
+            .train_views = 42,
+            .test_views = 6,
+            .points = 52114,
+            .skipped = {"images/frame_00101.jpg: truncated JPEG at byte 40960"},
+            .notes = {"photos resampled from OPENCV to a pinhole", "photos shrunk by 2"},
+            .histograms = {histogram_of("opacity", "", 0, 1, false, 0.8),
+                           histogram_of("scale", "world units", 1e-4, 1, true, 0.45),
+                           histogram_of("anisotropy", "ratio", 1, 1000, true, 0.3),
+                           histogram_of("SH energy", "", 1e-4, 10, true, 0.5)},
+            .memory = {{"parameters", 93'985'000},
+                       {"Adam moments", 187'970'000},
+                       {"gradients", 93'985'000},
+                       {"photos", 82'300'000},
+                       {"lists", 41'200'000},
+                       {"pictures", 22'100'000}}};
 }
 
 std::vector<SettingRow> settings() {
@@ -278,15 +275,14 @@ std::vector<SettingRow> settings() {
 }
 
 ViewFrame frame_of(ViewMode mode, const Camera& camera) {
-    ViewFrame f;
-    f.serial = 871;
-    f.step = 12400;
-    f.mode = mode;
-    f.camera = camera;
-    f.rgba = picture(1.0);
-    f.milliseconds = 11.3;
-    f.visible = 214803;
-    f.isects = 1'302'114;
+    ViewFrame f{.serial = 871,
+                .step = 12400,
+                .mode = mode,
+                .camera = camera,
+                .rgba = picture(1.0),
+                .milliseconds = 11.3,
+                .visible = 214803,
+                .isects = 1'302'114};
     f.psnr = 29.84;
     if (mode != ViewMode::isects && mode != ViewMode::pairs) return f;
     f.map = tile_map();
@@ -307,10 +303,7 @@ ViewFrame frame_of(ViewMode mode, const Camera& camera) {
 
 /// Every stage, one figure too far off; seen from elsewhere than the viewport's picture.
 VerifyReport verified() {
-    VerifyReport out;
-    out.serial = 1;
-    out.scene = "courtyard";
-    out.step = 12400;
+    VerifyReport out{.serial = 1, .scene = "courtyard", .step = 12400};
     out.width = 640, out.height = 420;
     out.x0 = 200, out.y0 = 100, out.x1 = 328, out.y1 = 228;
     out.gaussians = 398214;
@@ -333,14 +326,13 @@ VerifyReport verified() {
 
 /// What was selected, changed and measured in the scene.
 void put_edits(Snapshot& s) {
-    SelectionState selection;
-    selection.selected = 1'284;
-    selection.hidden = 312;
-    selection.locked = 20;
-    selection.bounded = true;
-    selection.lo = {-0.62F, -0.41F, -0.2F};
-    selection.hi = {0.31F, 0.18F, 0.55F};
-    selection.unsaved = true;
+    SelectionState selection{.selected = 1'284,
+                             .hidden = 312,
+                             .locked = 20,
+                             .bounded = true,
+                             .lo = {-0.62F, -0.41F, -0.2F},
+                             .hi = {0.31F, 0.18F, 0.55F},
+                             .unsaved = true};
     s.selection = std::make_shared<SelectionState>(selection);
     HistoryState history{
         {{EditOf::camera_path, "box: 1,402 Gaussians selected", 0}}, 4, 96'000, 512u << 20};

@@ -81,11 +81,11 @@ double noise(std::uint32_t a, std::uint32_t b) {
 }
 
 void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu) {
-    TraceBatch batch;
-    batch.pid = 1;
-    batch.process_name = "gausscope";
-    batch.tracks = {
-        {0, 1, 10, "ui", false}, {1, 1, 11, "engine", false}, {2, 1, 12, "loader 1", true}};
+    TraceBatch batch{.tracks = {{0, 1, 10, "ui", false},
+                                {1, 1, 11, "engine", false},
+                                {2, 1, 12, "loader 1", true}},
+                     .pid = 1,
+                     .process_name = "gausscope"};
     if (gpu)
         batch.tracks.push_back(
             {Writer::kStream, 1, 0, "CUDA stream training", false, TrackKind::gpu_stream});
@@ -115,8 +115,7 @@ void fill_store(TraceStore& store, int iterations, std::int64_t end_ns, bool gpu
 
 StageCost cost_of(Stage stage, double measured_ms, double floor_ms, double bytes, double operations,
                   CostLimit limit, bool counted) {
-    StageCost cost;
-    cost.measured_ms = measured_ms;
+    StageCost cost{.measured_ms = measured_ms};
     cost.floor.stage = stage;
     cost.floor.floor_ms = floor_ms;
     cost.floor.limit = limit;
@@ -138,23 +137,23 @@ void put_on_gpu(Snapshot& s) {
         {"photos", 1'482'300'000, true},  {"arrays of a frame", 611'200'000, true, 488'900'000},
         {"pictures", 22'100'000, true},   {"photos", 82'300'000}};
     s.scene = std::make_shared<SceneInfo>(std::move(info));
-    StageCosts costs;
-    costs.machine = "NVIDIA H200";
-    costs.sample = "iteration";
-    costs.measured = true;
-    costs.bytes_per_second = 4.1e12;
-    costs.operations_per_second = 5.6e13;
-    costs.stages = {
-        cost_of(Stage::cull, 0.05, 0.021, 3.2e6, 2.4e6, CostLimit::launch, true),
-        cost_of(Stage::project, 0.325, 0.21, 8.6e8, 1.1e9, CostLimit::memory, true),
-        cost_of(Stage::emit, 0.137, 0.05, 2.1e8, 9.0e7, CostLimit::memory, false),
-        cost_of(Stage::sort, 0.275, 0.19, 7.9e8, 0, CostLimit::memory, true),
-        cost_of(Stage::ranges, 0.025, 0.004, 1.6e7, 0, CostLimit::memory, true),
-        cost_of(Stage::blend, 1.01, 0.55, 1.9e8, 3.1e10, CostLimit::arithmetic, true),
-        cost_of(Stage::loss, 0.3, 0.1, 2.0e8, 5.6e9, CostLimit::arithmetic, false),
-        cost_of(Stage::blend_backward, 1.85, 1.2, 4.4e8, 6.7e10, CostLimit::arithmetic, true),
-        cost_of(Stage::project_backward, 0.49, 0.32, 1.3e9, 2.2e9, CostLimit::memory, true),
-        cost_of(Stage::adam, NAN, NAN, 0, 0, CostLimit::none, false)};
+    StageCosts costs{
+        .machine = "NVIDIA H200",
+        .sample = "iteration",
+        .measured = true,
+        .bytes_per_second = 4.1e12,
+        .operations_per_second = 5.6e13,
+        .stages = {
+            cost_of(Stage::cull, 0.05, 0.021, 3.2e6, 2.4e6, CostLimit::launch, true),
+            cost_of(Stage::project, 0.325, 0.21, 8.6e8, 1.1e9, CostLimit::memory, true),
+            cost_of(Stage::emit, 0.137, 0.05, 2.1e8, 9.0e7, CostLimit::memory, false),
+            cost_of(Stage::sort, 0.275, 0.19, 7.9e8, 0, CostLimit::memory, true),
+            cost_of(Stage::ranges, 0.025, 0.004, 1.6e7, 0, CostLimit::memory, true),
+            cost_of(Stage::blend, 1.01, 0.55, 1.9e8, 3.1e10, CostLimit::arithmetic, true),
+            cost_of(Stage::loss, 0.3, 0.1, 2.0e8, 5.6e9, CostLimit::arithmetic, false),
+            cost_of(Stage::blend_backward, 1.85, 1.2, 4.4e8, 6.7e10, CostLimit::arithmetic, true),
+            cost_of(Stage::project_backward, 0.49, 0.32, 1.3e9, 2.2e9, CostLimit::memory, true),
+            cost_of(Stage::adam, NAN, NAN, 0, 0, CostLimit::none, false)}};
     s.costs = std::make_shared<StageCosts>(std::move(costs));
 }
 

@@ -53,13 +53,11 @@ class Recorder {
         batch_.spans.push_back({begin, now_, payload, kMain, name(text), depth, payload != 0});
     }
     void call(const char* text, std::uint32_t tid, std::int64_t length, std::uint64_t correlation) {
-        ApiCallEvent call;
-        call.begin_ns = now_;
-        call.end_ns = now_ += length;
-        call.correlation = correlation;
-        call.tid = tid;
-        call.name = name(text);
-        batch_.api_calls.push_back(call);
+        batch_.api_calls.push_back({.begin_ns = now_,
+                                    .end_ns = now_ += length,
+                                    .correlation = correlation,
+                                    .tid = tid,
+                                    .name = name(text)});
     }
     void kernel(const Launch& launch, std::uint32_t tid, double slower = 1) {
         const std::uint64_t correlation = ++correlation_;
@@ -104,8 +102,7 @@ class Recorder {
   private:
     GpuWorkEvent placed(std::uint32_t stream, std::int64_t called, std::int64_t length) {
         std::int64_t& free_at = gpu_now_[stream];
-        GpuWorkEvent work;
-        work.begin_ns = std::max(free_at + 1'500, called + 5'000);
+        GpuWorkEvent work{.begin_ns = std::max(free_at + 1'500, called + 5'000)};
         work.end_ns = free_at = work.begin_ns + length;
         work.device = 0;
         work.context = 1;
@@ -147,26 +144,23 @@ void one_iteration(Recorder& r, int number, double slower) {
 }
 
 GpuDeviceEvent device() {
-    GpuDeviceEvent d;
-    d.name = "NVIDIA H200";
-    d.compute_major = 9;
-    d.multiprocessors = 132;
-    d.warps_per_multiprocessor = 64;
-    d.blocks_per_multiprocessor = 32;
-    d.registers_per_multiprocessor = 65536;
-    d.shared_per_multiprocessor = 233472;
-    d.shared_per_block = 232448;
-    return d;
+    return {.name = "NVIDIA H200",
+            .compute_major = 9,
+            .multiprocessors = 132,
+            .warps_per_multiprocessor = 64,
+            .blocks_per_multiprocessor = 32,
+            .registers_per_multiprocessor = 65536,
+            .shared_per_multiprocessor = 233472,
+            .shared_per_block = 232448};
 }
 
 }  // namespace
 
 std::int64_t fill_trainer(TraceStore& store, const FakeTrainer& trainer) {
-    TraceBatch batch;
-    batch.source = trainer.source;
-    batch.pid = trainer.pid;
-    batch.process_start = trainer.pid;
-    batch.process_name = "python train.py";
+    TraceBatch batch{.source = trainer.source,
+                     .pid = trainer.pid,
+                     .process_start = trainer.pid,
+                     .process_name = "python train.py"};
     batch.labels.command = "python train.py --data garden --steps 30000";
     batch.tracks = {{kMain, trainer.pid, kMainTid, "main", false},
                     {kLoader, trainer.pid, 4260, "pt_data_worker", false}};
@@ -187,9 +181,7 @@ std::int64_t fill_trainer(TraceStore& store, const FakeTrainer& trainer) {
 void fill_many(TraceStore& store, std::size_t spans, std::int64_t begin_ns) {
     constexpr std::uint32_t kThreads = 8, kDepth = 4, kStreams = 2;
     constexpr std::int64_t kStep = 1'000;
-    TraceBatch batch;
-    batch.pid = 77;
-    batch.process_name = "many";
+    TraceBatch batch{.pid = 77, .process_name = "many"};
     for (std::uint32_t t = 0; t < kThreads; ++t)
         batch.tracks.push_back({t, 77, 100 + t, "worker " + std::to_string(t), false});
     for (std::uint32_t n = 1; n <= 200; ++n)
@@ -206,12 +198,11 @@ void fill_many(TraceStore& store, std::size_t spans, std::int64_t begin_ns) {
                     {at + d * 20 + t, at + kStep - 50 - d * 20 - (seed >> 28) * 20 + t, 0, t,
                      1 + (static_cast<std::uint32_t>(c) * (d + 1U) + t) % 200U, d, false});
         for (std::uint32_t s = 0; s < kStreams; ++s) {
-            GpuWorkEvent work;
-            work.begin_ns = at + 100;
-            work.end_ns = at + 900 - (seed >> 28) * 20;
-            work.name = 1 + static_cast<std::uint32_t>(c) % 200U;
-            work.stream = 7 + s;
-            work.context = 1;
+            GpuWorkEvent work{.begin_ns = at + 100,
+                              .end_ns = at + 900 - (seed >> 28) * 20,
+                              .name = 1 + static_cast<std::uint32_t>(c) % 200U,
+                              .context = 1,
+                              .stream = 7 + s};
             work.grid[0] = 100;
             work.block[0] = 256;
             batch.gpu_work.push_back(work);

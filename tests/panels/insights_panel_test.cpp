@@ -132,9 +132,7 @@ TEST(InsightsPanel, OfAFileItSaysWhatTheCommandLineDoes) {
     Shown shown(waiting_trainer(77, 400));
     shown.settle();
     EXPECT_LT(shown.panel.shown()->iterations, 130u) << "of a trace that grows the newest";
-    TraceEntry file;
-    file.id = 5;
-    file.store = &shown.store;
+    TraceEntry file{.id = 5, .store = &shown.store};
     shown.snapshot.traces = {file};
     shown.snapshot.shown_trace = 5;
     shown.settle();

@@ -6,6 +6,7 @@
 
 #include "app/commands/commands.h"
 #include "base/assets.h"
+#include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
 
 namespace gs::test {
@@ -69,12 +70,12 @@ TEST(KeyMap, ThePresetsAreRightAndTheUsersFileGoesOverThem) {
         write_text_file(folder.path() / "keys.txt", "Ctrl+D select.none\nCtrl+J no.such\n"));
     for (const std::string& path : assets_in("keys")) {
         SCOPED_TRACE(path);
-        const auto map = load_key_map(fs::path(path).stem().string(), folder.path(), known);
-        ASSERT_TRUE(map) << map.error().text();
-        EXPECT_EQ(map->problems().size(), 1U) << "the one in keys.txt";
-        EXPECT_EQ(map->find("Ctrl+D")->command, "select.none");
-        EXPECT_EQ(map->find("Ctrl+Z")->command, "undo");
-        for (const KeyBinding& b : map->bindings()) {
+        const auto map =
+            required(load_key_map(fs::path(path).stem().string(), folder.path(), known));
+        EXPECT_EQ(map.problems().size(), 1U) << "the one in keys.txt";
+        EXPECT_EQ(map.find("Ctrl+D")->command, "select.none");
+        EXPECT_EQ(map.find("Ctrl+Z")->command, "undo");
+        for (const KeyBinding& b : map.bindings()) {
             const CommandRow* row = table.find(b.command);
             ASSERT_TRUE(row) << b.command;
             EXPECT_TRUE(b.arguments.empty() || row->takes_words(b.arguments.size())) << b.chord;

@@ -18,9 +18,7 @@ Camera viewer(CameraModel model, int width = 400, int height = 200) {
     return through(lens, look_at({0, 0, -4}, {0, 0, 0}, {0, -1, 0}, width, height, 0.8));
 }
 CameraRow a_row(Vec3d eye, Vec3d target) {
-    CameraRow row;
-    row.camera = look_at(eye, target, {0, -1, 0}, 96, 64, 0.7);
-    return row;
+    return {.camera = look_at(eye, target, {0, -1, 0}, 96, 64, 0.7)};
 }
 double area_of(const PhotoCell& cell) {
     double twice = 0;

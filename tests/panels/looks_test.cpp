@@ -96,8 +96,7 @@ TEST(Plot, ItsTooltipNamesTheStepOfAValueThatIsNotUnderTheMouse) {
         ImGui::SetNextWindowSize({400, 200});
         ImGui::Begin("plot", nullptr, ImGuiWindowFlags_NoDecoration);
         range.begin(0, 1000);
-        PlotLook look;
-        look.unit = "dB";
+        const PlotLook look{.unit = "dB"};
         plot("##plot", lines, look, range);
         ImGui::End();
     };

@@ -10,12 +10,7 @@
 namespace gs {
 namespace {
 
-SceneInfo a_scene() {
-    SceneInfo scene;
-    scene.extent = scene.radius = 3;
-    scene.center = {1, 0.5F, -2};
-    return scene;
-}
+SceneInfo a_scene() { return {.extent = 3, .center = {1, 0.5F, -2}, .radius = 3}; }
 double distance(Vec3d a, Vec3d b) { return std::sqrt(dot(a - b, a - b)); }
 double angle_to_up(const NavigationState& s) {
     return dot(Vec3d{s.rotation.m[0][0], s.rotation.m[0][1], s.rotation.m[0][2]}, s.up);
@@ -54,8 +49,7 @@ TEST(Navigation, FirstViewSeesTheWholeScene) {
 
 TEST(Navigation, OrbitKeepsPivotDistanceAndHorizon) {
     NavigationState state = first_view(a_scene());
-    NavigationInput input;
-    input.height_px = 600;
+    NavigationInput input{.height_px = 600};
     for (int i = 0; i < 200; ++i) {
         input.turn_x = 37 * std::sin(i);
         input.turn_y = 23 * std::cos(0.7 * i);
@@ -77,10 +71,7 @@ TEST(Navigation, DraggingMovesTheSceneWithTheMouse) {
     // the pivot.
     for (const Navigation mode : {Navigation::orbit, Navigation::trackball}) {
         const NavigationState state = first_view(a_scene());
-        NavigationInput input;
-        input.mode = mode;
-        input.height_px = 480;
-        input.turn_x = 20;
+        NavigationInput input{.mode = mode, .turn_x = 20, .height_px = 480};
         const Vec3d front = state.target + 0.5 * (state.eye() - state.target);
         const auto before = project_point(camera_of(state, 640, 480), front, 0.01);
         const auto after = project_point(camera_of(navigate(state, input), 640, 480), front, 0.01);
@@ -96,11 +87,9 @@ TEST(Navigation, DraggingMovesTheSceneWithTheMouse) {
 
 TEST(Navigation, PanKeepsThePivotUnderTheCursor) {
     const NavigationState state = first_view(a_scene());
-    NavigationInput input;
-    input.height_px = 480;
-    input.pan_x = 40;
-    input.pan_y = -25;
-    const auto at = project_point(camera_of(navigate(state, input), 640, 480), state.target, 0.01);
+    const auto at = project_point(
+        camera_of(navigate(state, {.pan_x = 40, .pan_y = -25, .height_px = 480}), 640, 480),
+        state.target, 0.01);
     ASSERT_TRUE(at);
     EXPECT_NEAR(at->x, 360, 1e-6);
     EXPECT_NEAR(at->y, 215, 1e-6);
@@ -108,10 +97,7 @@ TEST(Navigation, PanKeepsThePivotUnderTheCursor) {
 
 TEST(Navigation, FlyTurnsAboutTheEyeAndMovesAlongTheView) {
     NavigationState state = first_view(a_scene());
-    NavigationInput input;
-    input.mode = Navigation::fly;
-    input.height_px = 480;
-    input.turn_x = 30;
+    NavigationInput input{.mode = Navigation::fly, .turn_x = 30, .height_px = 480};
     NavigationState turned = navigate(state, input);
     EXPECT_NEAR(distance(turned.eye(), state.eye()), 0, 1e-9);
     input.turn_x = 0;
@@ -129,8 +115,7 @@ TEST(Navigation, FlyTurnsAboutTheEyeAndMovesAlongTheView) {
 
 TEST(Navigation, WheelComesCloserButNeverThrough) {
     NavigationState state = first_view(a_scene());
-    NavigationInput input;
-    input.zoom = 1;
+    const NavigationInput input{.zoom = 1};
     const double before = state.distance;
     state = navigate(state, input);
     EXPECT_LT(state.distance, before);
@@ -183,8 +168,7 @@ TEST(Navigation, ParallelRaysShowWhatTheTargetShowed) {
     const Vec3d back =
         camera.point_at(now->x, now->y, dot(beside - camera.position(), camera.forward()));
     EXPECT_NEAR(distance(back, beside), 0, 1e-9);
-    NavigationInput closer;
-    closer.zoom = 3;
+    NavigationInput closer{.zoom = 3};
     for (const Navigation mode : {Navigation::orbit, Navigation::fly}) {
         closer.mode = mode;
         const NavigationState near = navigate(state, closer);
@@ -192,10 +176,8 @@ TEST(Navigation, ParallelRaysShowWhatTheTargetShowed) {
         EXPECT_NEAR(distance(camera_of(near, 640, 480).position(), camera.position()), 0, 1e-9)
             << "the zoom cuts nothing away";
     }
-    NavigationInput drag;
-    drag.height_px = 480;
-    drag.pan_x = 40;
-    const auto panned = project_point(camera_of(navigate(state, drag), 640, 480), state.target, 0);
+    const auto panned = project_point(
+        camera_of(navigate(state, {.pan_x = 40, .height_px = 480}), 640, 480), state.target, 0);
     ASSERT_TRUE(panned);
     EXPECT_NEAR(panned->x, 360, 1e-6);
     EXPECT_NEAR(camera_of(with_fov(state, 0.3), 640, 480).fx, camera.fx, 1e-9);
@@ -338,10 +320,7 @@ TEST(Navigation, FocusAndLevel) {
     EXPECT_NEAR(at->y, 240, 1e-6);
     EXPECT_EQ(focus(state, state.eye()).distance, state.distance)
         << "its own place is nothing to look at";
-    NavigationInput input;
-    input.roll = 80;
-    input.height_px = 480;
-    const NavigationState rolled = navigate(state, input);
+    const NavigationState rolled = navigate(state, {.roll = 80, .height_px = 480});
     EXPECT_GT(std::abs(angle_to_up(rolled)), 0.1);
     EXPECT_NEAR(angle_to_up(level(rolled)), 0, 1e-9);
 }

@@ -49,12 +49,11 @@ TEST(NotesPanel, ClicksGoToNotesAndRemoveThem) {
 TEST(NotePins, StandWhereTheirPointsAreSeen) {
     const Headless ui;
     const Camera camera = look_at({0, 0, -4}, {0, 0, 0}, {0, -1, 0}, 400, 200, 0.8);
-    NotesState notes;
-    notes.notes = {{NoteOn::place, "in the middle", {0, 0, 0}},
-                   {NoteOn::place, "behind", {0, 0, -9}},
-                   {NoteOn::span, "of the timeline"},
-                   {NoteOn::place, "aside", {50, 0, 0}},
-                   {NoteOn::gaussian, "to the right", {0.5, 0, 0}, 3}};
+    NotesState notes{.notes = {{NoteOn::place, "in the middle", {0, 0, 0}},
+                               {NoteOn::place, "behind", {0, 0, -9}},
+                               {NoteOn::span, "of the timeline"},
+                               {NoteOn::place, "aside", {50, 0, 0}},
+                               {NoteOn::gaussian, "to the right", {0.5, 0, 0}, 3}}};
     const auto pins = note_pins(notes, camera, {{100, 50}, {900, 450}});
     ASSERT_EQ(pins.size(), 2u);
     EXPECT_EQ(pins[0].number, 1u);

@@ -5,7 +5,6 @@
 
 #include <fstream>
 
-#include "base/file.h"
 #include "panels/files_panel.h"
 #include "panels/trace/compare_panel.h"
 #include "panels/viewport/compare.h"

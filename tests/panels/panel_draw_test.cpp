@@ -61,8 +61,7 @@ Snapshot nonsense(const TraceStore& store) {
     report.host = {1, std::numeric_limits<std::uint64_t>::max()};
     report.at_cap.isects = std::numeric_limits<std::uint64_t>::max();
     s.doctor = std::make_shared<DoctorReport>(report);
-    MarkedGaussian marked;
-    marked.mean = {NAN, INFINITY, 0};
+    MarkedGaussian marked{.mean = {NAN, INFINITY, 0}};
     marked.axes.fill({NAN, -INFINITY, 1e30F});
     s.marked = std::make_shared<MarkedGaussian>(marked);
     s.activities = {{"", std::string(500, 'a'), kNaN, kInf}, {"load", "%s%n", -3, -1}};

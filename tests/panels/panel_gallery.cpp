@@ -131,10 +131,7 @@ class Gallery {
             gs::test::fill_trainer(before_, {.iterations = 200});
         gs::test::fill_trainer(after_, {.iterations = 200, .slower = 1.3});
         const auto add = [&](const char* name, const gs::TraceStore* store) {
-            gs::TraceEntry entry;
-            entry.id = snapshot_.traces.size() + 1;
-            entry.name = name;
-            entry.store = store;
+            gs::TraceEntry entry{.id = snapshot_.traces.size() + 1, .name = name, .store = store};
             entry.live = entry.own = entry.id == 1;
             snapshot_.traces.push_back(entry);
         };
@@ -215,11 +212,10 @@ int main(int count, char** words) {
     gs::log_warning("images/frame_00101.jpg: truncated JPEG at byte 40960 (skipped)");
     for (int i = 0; i < 12; ++i)
         gs::log_info("step {}: loss 0.04{}, test PSNR {:.2f} dB", 1000 * i, i, 14 + 1.2 * i);
-    gs::WindowOptions window_options;
-    window_options.title = "gausscope panels";
-    window_options.width = options.width;
-    window_options.height = options.height;
-    window_options.headless = !options.png.empty();
+    const gs::WindowOptions window_options{.title = "gausscope panels",
+                                           .width = options.width,
+                                           .height = options.height,
+                                           .headless = !options.png.empty()};
     auto window = gs::open_window(window_options);
     if (!window) {
         std::fprintf(stderr, "panel_gallery: %s\n", window.error().text().c_str());

@@ -46,12 +46,10 @@ class Gpu : public testing::Test {
 };
 
 StageCosts costs_of(std::vector<StageCost> stages, double bandwidth = 1e12, double peak = 1e13) {
-    StageCosts costs;
-    costs.machine = "a GPU";
-    costs.bytes_per_second = bandwidth;
-    costs.operations_per_second = peak;
-    costs.stages = std::move(stages);
-    return costs;
+    return {.machine = "a GPU",
+            .bytes_per_second = bandwidth,
+            .operations_per_second = peak,
+            .stages = std::move(stages)};
 }
 
 TEST(Roofline, stages_stand_where_their_counts_say) {
@@ -252,8 +250,7 @@ TEST_F(Gpu, streams_stand_below_the_thread_that_feeds_them_and_point_back) {
 }
 
 TEST_F(Gpu, work_whose_launcher_is_forgotten_is_drawn_without_it) {
-    TraceStoreOptions few;
-    few.max_spans = 500;
+    const TraceStoreOptions few{.max_spans = 500};
     TraceStore small(few);
     fill_store(small, 200, 5'000'000'000'000, true);
     snapshot.trace = &small;

@@ -361,8 +361,7 @@ TEST(Chips, LongMessagesStayInTheWindow) {
 }
 
 TEST(Overlays, CountsUnderTheMouseAreWrittenInFull) {
-    ViewFrame frame;
-    frame.mode = ViewMode::pairs;
+    ViewFrame frame{.mode = ViewMode::pairs};
     frame.camera.width = frame.camera.height = 32;
     frame.map_cell = 16;
     frame.unit = "pairs";
@@ -376,8 +375,7 @@ TEST(Overlays, CountsUnderTheMouseAreWrittenInFull) {
 }
 
 TEST(Overlays, ANormalIsThreeNumbers) {
-    ViewFrame frame;
-    frame.mode = ViewMode::normals;
+    ViewFrame frame{.mode = ViewMode::normals};
     frame.camera.width = frame.camera.height = 2;
     frame.normals = ImageF(2, 2, 3);
     frame.normals.values.fill(std::numeric_limits<float>::quiet_NaN());

@@ -21,7 +21,6 @@
 #include "panels/workspace.h"
 #include "renderer/io/images/image_io.h"
 #include "tests/panels/fake_drive.h"
-#include "tests/panels/fake_inspection.h"
 #include "tests/panels/fake_pictures.h"
 #include "tests/panels/fake_prediction.h"
 #include "tests/panels/software_canvas.h"
@@ -213,11 +212,11 @@ TEST_F(Pictures, WhatTheCameraCutsAwayLooksAsStored) {
 
 /// How many Gaussians there are and how many are drawn, wherever counts are; colours of levels.
 TEST_F(Pictures, LevelsOfDetailLookAsStored) {
-    LevelsState levels;
-    levels.levels = {{6, 41'200, 1'840'000}, {18, 90'310, 402'000}, {40, 86'704, 100'511}};
-    levels.drawn = 218'214;
-    levels.pixels = 3.4;
-    levels.bytes = 61'000'000;
+    LevelsState levels{
+        .levels = {{6, 41'200, 1'840'000}, {18, 90'310, 402'000}, {40, 86'704, 100'511}},
+        .drawn = 218'214,
+        .pixels = 3.4,
+        .bytes = 61'000'000};
     snapshot.levels = std::make_shared<const LevelsState>(levels);
     snapshot.view.level_colors = true;
     snapshot.view.mode = ViewMode::color;

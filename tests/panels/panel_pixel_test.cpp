@@ -11,7 +11,6 @@
 #include "panels/viewport/overlay_parts.h"
 #include "panels/viewport/viewport.h"
 #include "tests/panels/click.h"
-#include "tests/panels/fake_inspection.h"
 
 namespace gs::test {
 namespace {
@@ -129,10 +128,7 @@ TEST_F(Pixels, AClickOnThePictureAsksAndADragDoesNot) {
 }
 
 TEST(InspectedPixel, TheEdgeIsWhereAlphaIsTheLeastThatIsDrawn) {
-    PixelEntry entry;
-    entry.mean = {100, 50};
-    entry.conic = {0.05, 0.02, 0.03};
-    entry.opacity = 0.7;
+    PixelEntry entry{.opacity = 0.7, .mean = {100, 50}, .conic = {0.05, 0.02, 0.03}};
     const auto edge = edge_of(entry);
     ASSERT_GT(edge.size(), 8u);
     double most = 0;

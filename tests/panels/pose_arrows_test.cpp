@@ -63,8 +63,7 @@ TEST(PoseArrows, AChangeTellsHowFarACameraWasCorrected) {
 struct Listed {
     explicit Listed(const Corrected& c) {
         snapshot.cameras = std::make_shared<const std::vector<CameraRow>>(c.rows);
-        PhotoLooks looks;
-        looks.poses = c.changes;
+        PhotoLooks looks{.poses = c.changes};
         snapshot.looks = std::make_shared<const PhotoLooks>(std::move(looks));
     }
     std::string after_click(float from_right) {

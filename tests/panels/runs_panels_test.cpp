@@ -6,7 +6,6 @@
 
 #include "panels/scene/exposure_panel.h"
 #include "panels/training/lab_panel.h"
-#include "tests/panels/fake_runs.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 
@@ -20,8 +19,7 @@ struct RunsPanels : ::testing::Test {
         return click_all_over(ui, panel, snapshot, commands, y0, y1, 19);
     }
     static const std::vector<std::string>* arguments_of(const Given& all, const std::string& name) {
-        const auto at =
-            std::find_if(all.begin(), all.end(), [&](const auto& g) { return g.first == name; });
+        const auto at = std::ranges::find_if(all, [&](const auto& g) { return g.first == name; });
         return at == all.end() ? nullptr : &at->second;
     }
     Headless ui{900, 300};
@@ -90,8 +88,7 @@ TEST_F(RunsPanels, an_exposure_leads_to_its_photo) {
 }
 
 TEST(PhotoLooks, are_a_csv) {
-    PhotoLooks looks;
-    looks.photos = {{0, "a, b.jpg", 1, {0.5, 0.25, 0}}};
+    PhotoLooks looks{.photos = {{0, "a, b.jpg", 1, {0.5, 0.25, 0}}}};
     EXPECT_EQ(looks_csv(looks),
               "name,camera,exposure_stops,red_stops,green_stops,blue_stops\n"
               "\"a, b.jpg\",1,0.25000,0.50000,0.25000,0.00000\n");

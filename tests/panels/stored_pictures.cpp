@@ -103,23 +103,22 @@ struct FewColors {
         }
         std::vector<Rgb> all;
         for (const auto& [color, times] : count) all.push_back(color);
-        std::stable_sort(all.begin(), all.end(),
-                         [&](const Rgb& a, const Rgb& b) { return count[a] > count[b]; });
+        std::ranges::stable_sort(all,
+                                 [&](const Rgb& a, const Rgb& b) { return count[a] > count[b]; });
         for (int reach = 64;; reach *= 2) {
             palette.assign(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(
                                                           std::min<std::size_t>(all.size(), 32)));
             for (const Rgb& color : all)
-                if (std::all_of(palette.begin(), palette.end(),
-                                [&](const Rgb& p) { return distance(p, color) > reach; }))
+                if (std::ranges::all_of(palette,
+                                        [&](const Rgb& p) { return distance(p, color) > reach; }))
                     palette.push_back(color);
             if (palette.size() <= 64) break;
         }
         std::map<Rgb, std::uint8_t> nearest;
         for (const auto& [color, times] : count) {
-            const auto at =
-                std::min_element(palette.begin(), palette.end(), [&](const Rgb& a, const Rgb& b) {
-                    return distance(a, color) < distance(b, color);
-                });
+            const auto at = std::ranges::min_element(palette, [&](const Rgb& a, const Rgb& b) {
+                return distance(a, color) < distance(b, color);
+            });
             nearest[color] = static_cast<std::uint8_t>(at - palette.begin());
         }
         for (const Rgb& color : pixels) indices.push_back(nearest[color]);
@@ -167,8 +166,7 @@ void store(const std::string& name, const FewColors& few, const Image8& picture)
 }  // namespace
 
 std::string why_no_pictures() {
-    const bool known =
-        std::find(kVersions.begin(), kVersions.end(), IMGUI_VERSION) != kVersions.end();
+    const bool known = std::ranges::find(kVersions, IMGUI_VERSION) != kVersions.end();
     if (storing() || known) return {};
     return "no pictures are stored for ImGui " IMGUI_VERSION;
 }

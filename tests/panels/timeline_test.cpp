@@ -19,8 +19,7 @@ TEST_F(Traces, RowsOfAForeignProcessStandByThreadDeviceAndStream) {
     std::vector<std::string> names;
     for (const TimelineRow& row : timeline.rows().rows()) names.push_back(row.label);
     const auto at = [&](const std::string& part) {
-        return std::find_if(names.begin(), names.end(),
-                            [&](const auto& n) { return n.find(part) != n.npos; }) -
+        return std::ranges::find_if(names, [&](const auto& n) { return n.find(part) != n.npos; }) -
                names.begin();
     };
     EXPECT_EQ(at("CUDA calls"), at("main") + 1) << testing::PrintToString(names);
@@ -36,8 +35,7 @@ TEST_F(Traces, RowsOfAForeignProcessStandByThreadDeviceAndStream) {
     for (int i = 0; i < 2; ++i) ui.frame(draw);
     const auto count = [&](TimelineRow::Kind kind) {
         const auto rows = timeline.rows().rows();
-        return std::count_if(rows.begin(), rows.end(),
-                             [&](const TimelineRow& r) { return r.kind == kind; });
+        return std::ranges::count(rows, kind, &TimelineRow::kind);
     };
     ASSERT_EQ(count(TimelineRow::Kind::process), 2);
     const auto all = timeline.rows().rows().size();
@@ -166,8 +164,7 @@ TEST_F(Traces, KeysWalkMeasureAndZoom) {
 
 /// Samples of the trainer's main thread, every millisecond from its first span on.
 void sample_main(TraceStore& trainer, std::uint32_t track, int count) {
-    TraceBatch batch;
-    batch.pid = trainer.processes()[0].pid;
+    TraceBatch batch{.pid = trainer.processes()[0].pid};
     batch.source = trainer.processes()[0].source;
     batch.read_ns = trainer.sources().read_ns();
     batch.frames = {{"train", "train.py", "python", 3, FrameKind::python},
@@ -187,9 +184,7 @@ TEST_F(Traces, CallStacksHaveARowBelowTheirThread) {
     const auto draw = alone(timeline);
     for (int i = 0; i < 3; ++i) ui.frame(draw);
     const auto rows = timeline.rows().rows();
-    const auto row = std::find_if(rows.begin(), rows.end(), [](const TimelineRow& r) {
-        return r.kind == TimelineRow::Kind::samples;
-    });
+    const auto row = std::ranges::find(rows, TimelineRow::Kind::samples, &TimelineRow::kind);
     ASSERT_NE(row, rows.end());
     EXPECT_EQ(row->label, "call stacks");
     EXPECT_EQ((row - 1)->index, track);
@@ -223,13 +218,12 @@ TEST_F(Traces, CallStacksHaveARowBelowTheirThread) {
 
 TEST_F(Traces, CallStacksAloneAreATimeline) {
     TraceStore alone_store;
-    TraceBatch batch;
-    batch.pid = 41;
-    batch.read_ns = 1;
-    batch.frames = {{"main", "", "program", 0, FrameKind::native}};
-    batch.stacks = {{kNoStack, 0}};
-    batch.samples = {{50'000'000, 10'000'000, 41, 0, false},
-                     {60'000'000, 10'000'000, 41, 0, false}};
+    TraceBatch batch{
+        .frames = {{"main", "", "program", 0, FrameKind::native}},
+        .stacks = {{kNoStack, 0}},
+        .samples = {{50'000'000, 10'000'000, 41, 0, false}, {60'000'000, 10'000'000, 41, 0, false}},
+        .pid = 41,
+        .read_ns = 1};
     alone_store.ingest(batch);
     snapshot.traces[1].store = &alone_store;
     TimelinePanel timeline(view);
@@ -245,8 +239,7 @@ TEST_F(Traces, APauseOfRecordingIsToldAndIsNotIdleTime) {
     for (int i = 0; i < 10; ++i)
         if (i < 4 || i > 6) maker.range(1, "work", 1000 * i, 1000 * i + 1000);
     maker.batch.pauses = {{TraceMaker::ns(4000), TraceMaker::ns(7000), true, true}};
-    TraceStore paused;
-    maker.into(paused);
+    TraceStore paused = maker.store();
     snapshot.traces[1].store = &paused;
     TimelinePanel timeline(view);
     const auto draw = alone(timeline);
@@ -270,8 +263,7 @@ TEST(TimelineRows, TracksOfVeryManyRowsAreFoldedAtFirst) {
     for (int i = 0; i < 100; ++i)
         maker.batch.async_spans.push_back(
             {TraceMaker::ns(i), TraceMaker::ns(1000 + i), 0, 0, maker.name("request"), false});
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     TimelineRows rows;
     rows.update(store);
     ASSERT_EQ(rows.rows().size(), 1u);
@@ -286,8 +278,7 @@ TEST(SpanFacts, TellTheParentAndHowManyTimesTheMedianItIs) {
         maker.range(1, "blend", 1000 * i + 100, 1000 * i + (i == 8 ? 700 : 300), 1);
         maker.range(1, "iteration", 1000 * i, 1000 * i + 800, 0, i);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     const auto facts = facts_of(store, 0, 1, store.tracks()[0].rows[1].view()[8]);
     const auto value = [&](const char* label) {
         for (const SpanFact& fact : facts)
@@ -306,8 +297,7 @@ TEST(TimelineRows, CountersOfAGroupAreFoldedAtTheEnd) {
     maker.range(1, "iteration", 0, 800, 0, 1);
     for (const char* name : {"machine: CPUs", "machine: load average", "Gaussians"})
         maker.counter(name, 10, 2);
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     TimelineRows rows;
     const auto labels = [&] {
         rows.update(store);
@@ -405,8 +395,7 @@ TEST(TimelineBlocks, AreTheSameWhereverTheViewBegins) {
     // The first may have lost those of its block that ended before the view.
     ASSERT_GT(part.size(), 100u);
     part.erase(part.begin());
-    const auto same = std::find_if(all.begin(), all.end(),
-                                   [&](const SpanBlock& b) { return b.first == part[0].first; });
+    const auto same = std::ranges::find(all, part[0].first, &SpanBlock::first);
     ASSERT_NE(same, all.end());
     for (std::size_t i = 0; i < part.size(); ++i) {
         EXPECT_EQ(part[i].begin_ns, same[static_cast<std::ptrdiff_t>(i)].begin_ns);

@@ -22,8 +22,7 @@ namespace gs::test {
 class Traces : public testing::Test {
   protected:
     Traces() : table(fake_table()), commands(table) {
-        TraceStoreOptions options;
-        options.max_spans = 1'000'000;
+        const TraceStoreOptions options{.max_spans = 1'000'000};
         own = TraceStore(options);
         fill_store(own, 20, 5'000'000'000'000);
         fill_trainer(trainer, {});
@@ -33,10 +32,7 @@ class Traces : public testing::Test {
     }
     void add_traces() {
         const auto entry = [&](std::uint64_t id, const char* name, const TraceStore* store) {
-            TraceEntry e;
-            e.id = id;
-            e.name = name;
-            e.store = store;
+            TraceEntry e{.id = id, .name = name, .store = store};
             e.live = e.own = id == 1;
             snapshot.traces.push_back(e);
         };

@@ -57,9 +57,9 @@ TEST_F(Traces, StatisticsAddUpToAnIndependentSum) {
                 EXPECT_EQ(row.min_ns, p.least);
                 EXPECT_EQ(row.max_ns, p.most);
             }
-            EXPECT_TRUE(std::is_sorted(
-                panel.rows().begin(), panel.rows().end(),
-                [](const auto& a, const auto& b) { return a.total_ns > b.total_ns; }));
+            EXPECT_TRUE(std::ranges::is_sorted(panel.rows(), [](const auto& a, const auto& b) {
+                return a.total_ns > b.total_ns;
+            }));
         }
     // A row's own time is what its children leave.
     panel.side = StatisticsPanel::Side::ranges;
@@ -75,8 +75,7 @@ TEST_F(Traces, StatisticsAddUpToAnIndependentSum) {
                   by_name["backward"].total_ns - by_name["optimizer"].total_ns -
                   by_name["next batch"].total_ns);
     const std::string csv = panel.csv(trainer);
-    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'),
-              static_cast<std::ptrdiff_t>(panel.rows().size()) + 1);
+    EXPECT_EQ(std::ranges::count(csv, '\n'), static_cast<std::ptrdiff_t>(panel.rows().size()) + 1);
     EXPECT_NE(csv.find("\niteration,iteration,"), std::string::npos) << csv;
     panel.filter = "ward";
     ui.frame(draw);
@@ -130,8 +129,7 @@ TEST_F(Traces, FindSaysWhenThereIsNothing) {
 }
 
 TEST_F(Traces, FlameGraphPutsSampledFunctionsUnderTheRangesAroundThem) {
-    TraceBatch batch;
-    batch.pid = trainer.processes()[0].pid;
+    TraceBatch batch{.pid = trainer.processes()[0].pid};
     batch.source = trainer.processes()[0].source;
     batch.process_name = "python3";
     batch.read_ns = trainer.sources().read_ns();
@@ -167,12 +165,11 @@ TEST_F(Traces, FlameGraphPutsSampledFunctionsUnderTheRangesAroundThem) {
 }
 
 TEST_F(Traces, FlameGraphOfSamplesAloneShowsThem) {
-    TraceBatch batch;
-    batch.pid = 41;
-    batch.read_ns = 1;
-    batch.frames = {{"main", "", "program", 0, FrameKind::native}};
-    batch.stacks = {{kNoStack, 0}};
-    batch.samples = {{1'000'000, 10'000'000, 41, 0, false}};
+    TraceBatch batch{.frames = {{"main", "", "program", 0, FrameKind::native}},
+                     .stacks = {{kNoStack, 0}},
+                     .samples = {{1'000'000, 10'000'000, 41, 0, false}},
+                     .pid = 41,
+                     .read_ns = 1};
     trainer = TraceStore();
     trainer.ingest(batch);
     FlamePanel panel(view);
@@ -244,7 +241,7 @@ TEST_F(Traces, AWalkInPiecesSeesEverySpanOnceWhileTheStoreGrows) {
         if (piece == 5) fill_many(store, 3'000, end + 1'000'000);
     }
     EXPECT_EQ(seen.size(), before);
-    EXPECT_TRUE(std::all_of(seen.begin(), seen.end(), [](const auto& s) { return s.second == 1; }));
+    EXPECT_TRUE(std::ranges::all_of(seen, [](const auto& s) { return s.second == 1; }));
     EXPECT_EQ(nested_wrong, 0u);
 }
 
@@ -307,8 +304,7 @@ TraceStore iterations_of(const std::vector<std::pair<const char*, double>>& part
         }
         maker.range(1, "iteration", begin, t, 0, i);
     }
-    TraceStore store;
-    maker.into(store);
+    TraceStore store = maker.store();
     return store;
 }
 
@@ -404,10 +400,8 @@ TEST_F(Traces, EveryTracePanelDrawsEveryTrace) {
     Workspace workspace;
     const auto draw = [&] { workspace.draw(snapshot, commands); };
     ASSERT_TRUE(workspace.show_layout("traces"));
-    TraceEntry reading;
-    reading.id = 9;
-    reading.name = "big.pftrace";
-    reading.progress = std::numeric_limits<double>::quiet_NaN();
+    TraceEntry reading{
+        .id = 9, .name = "big.pftrace", .progress = std::numeric_limits<double>::quiet_NaN()};
     snapshot.traces.push_back(reading);
     for (const std::uint64_t id : {1, 2, 3, 9}) {
         snapshot.shown_trace = id;

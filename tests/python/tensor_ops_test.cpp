@@ -141,9 +141,7 @@ std::vector<double> channels_of(const Floats& picture, std::size_t first, std::s
 void expect_the_backends(bool antialiased) {
     const GaussianModel model = random_model({});
     const Camera camera = random_camera(3, 0, kWidth, kHeight);
-    RenderOptions options;
-    options.antialiased = antialiased;
-    options.background = {0.2f, 0.4f, 0.6f};
+    const RenderOptions options{.background = {0.2f, 0.4f, 0.6f}, .antialiased = antialiased};
     RasterRun run(make_cpu_rasterizer());
     const Drawn drawn = run.draw(model, camera, options);
     FlatRun flat(flat_of(model, camera), antialiased);

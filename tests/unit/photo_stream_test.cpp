@@ -37,9 +37,8 @@ class StreamedRun : public RunTest {
     }
     fs::path files() const { return folder_ / "capture"; }
     std::shared_ptr<Capture> load(std::uint64_t photo_memory, bool late = false) const {
-        CaptureOptions options{.test_every = 6, .photo_memory = photo_memory};
-        options.late = late;
-        auto capture = load_capture(files(), options);
+        auto capture =
+            load_capture(files(), {.test_every = 6, .photo_memory = photo_memory, .late = late});
         EXPECT_TRUE(capture) << capture.error().text();
         return std::make_shared<Capture>(std::move(*capture));
     }
