@@ -108,10 +108,10 @@ class Ranks(Case):
         self.ends(process, pids, checkpoint)
 
     def test_a_hanging_rank_ends_all(self):
-        process, checkpoint = self.started(2, {"GAUSSCOPE_RANK_LIMIT": "3"})
+        process, checkpoint = self.started(2, {"GAUSSCOPE_RANK_LIMIT": "6"})
         pids = wait_until("two ranks", lambda: (found := ranks_of(process.pid))[1:] and found)
         os.kill(next(pid for pid in pids if rank_number(pid) == 1), signal.SIGSTOP)
-        self.assertIn("no answer from rank 1 in 3 s", self.ends(process, pids, checkpoint))
+        self.assertIn("no answer from rank 1 in 6 s", self.ends(process, pids, checkpoint))
 
 
 if __name__ == "__main__":
