@@ -24,9 +24,7 @@ std::vector<Message> at_head(Exchange& ranks, Message own) {
 }
 
 std::vector<std::uint64_t> sums_over(Exchange& ranks, const std::vector<std::uint64_t>& own) {
-    MessageWriter message;
-    message.put_all(std::span(own));
-    const Message one = message.take();
+    const Message one = message_of(std::span(own));
     std::vector<std::uint64_t> sums(own.size()), part(own.size());
     for (const Message& from : ranks.swap(std::vector<Message>(none_for(ranks).size(), one))) {
         MessageReader(from).get_all(std::span(part));

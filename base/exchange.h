@@ -39,6 +39,14 @@ class Exchange {
     virtual void fail(const std::string& reason) noexcept = 0;
 };
 
+/// These plain values alone.
+template <class T, std::size_t N>
+Message message_of(std::span<T, N> values) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    Message out(values.size_bytes());
+    if (!values.empty()) std::memcpy(out.data(), values.data(), values.size_bytes());
+    return out;
+}
 /// Writes plain values and arrays one after the other; MessageReader reads them in the same order.
 class MessageWriter {
   public:
@@ -109,9 +117,7 @@ class MessageReader {
 Message from_head(Exchange& ranks, Message own, bool patient = false);
 template <class T>
 T value_from_head(Exchange& ranks, const T& own) {
-    MessageWriter message;
-    message.put(own);
-    return MessageReader(from_head(ranks, message.take())).get<T>();
+    return MessageReader(from_head(ranks, message_of(std::span(&own, 1)))).get<T>();
 }
 /// To the head: every rank's message, by rank. Elsewhere: empty ones.
 std::vector<Message> at_head(Exchange& ranks, Message own);

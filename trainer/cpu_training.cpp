@@ -238,7 +238,8 @@ void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays
 
 /// After run_ was given or changed.
 void CpuTraining::follow_run() {
-    CHECK(consistent(run_) || share_ != nullptr, "{} rows", run_.model.count);
+    const bool no_share = share_ != nullptr && run_.model.count == 0;  // more ranks than blocks
+    CHECK(consistent(run_) || no_share, "{} rows", run_.model.count);
     adam_ = LazyAdam(run_.model, run_.adam);
     adam_.set_filter(std::as_const(run_.filter).span());
 }

@@ -48,9 +48,7 @@ Result<Exchange*> start_mpi() {
                     std::string("MPI cannot be used: ") + ::dlerror(), kAdvice);
     Exchange* const ranks = entry(number_of("GAUSSCOPE_RANK_LIMIT", kLimit));
     const std::string own = program_commit();
-    MessageWriter message;
-    message.put_all(std::span(own));
-    const Message of_head = from_head(*ranks, message.take());
+    const Message of_head = from_head(*ranks, message_of(std::span(own)));
     const std::string head(reinterpret_cast<const char*>(of_head.data()), of_head.size());
     const bool same = own == head;
     if (sums_over(*ranks, {same ? 0u : 1u})[0] > 0)
@@ -69,11 +67,11 @@ Result<Exchange*> ranks_of_launcher() {
     return ranks;
 }
 
-Result<Backend> on_all_ranks(Backend alone, std::string_view wanted) {
+Result<Backend> on_all_ranks(Backend alone, bool cuda_asked) {
     GS_TRY(Exchange* const ranks, ranks_of_launcher());
     if (ranks == nullptr) return alone;
     if (alone.cuda) {
-        if (wanted != "auto")
+        if (cuda_asked)
             return fail(ErrorKind::usage, "", "ranks train on the CPU alone",
                         "omit --backend and --device, or start one process");
         log_warning("computing on the CPU, not on {}: ranks use no GPU", alone.name);

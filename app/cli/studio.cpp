@@ -136,7 +136,7 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, a.loading, common));
     GS_TRY(Backend backend, backend_for_window(on));
     if (a.training) {
-        GS_TRY(backend, on_all_ranks(std::move(backend), on.device ? "cuda" : on.backend));
+        GS_TRY(backend, on_all_ranks(std::move(backend), on.device || on.backend == "cuda"));
     }
     StudioOptions studio{.contents = find_contents(a.path),
                          .capture = a.capture,

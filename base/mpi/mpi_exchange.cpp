@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 #include <utility>
 
 #include "base/mpi/mpi_entry.h"
@@ -101,12 +102,11 @@ class MpiExchange final : public Exchange {
         with_.clear();
     }
     [[noreturn]] void give_up(double waited) {
+        std::set<int> ranks;
+        for (std::size_t i = 0; i < requests_.size(); ++i)
+            if (requests_[i] != MPI_REQUEST_NULL) ranks.insert(with_[i]);
         std::string late;
-        for (std::size_t i = 0; i < requests_.size(); ++i) {
-            const std::string name = std::to_string(with_[i]);
-            if (requests_[i] != MPI_REQUEST_NULL && late.find(name) == std::string::npos)
-                late += (late.empty() ? "" : ", ") + name;
-        }
+        for (const int rank : ranks) late += (late.empty() ? "" : ", ") + std::to_string(rank);
         fail("no answer from rank " + late + " in " + std::to_string(static_cast<int>(waited)) +
              " s");
         std::abort();

@@ -192,14 +192,14 @@ TEST_F(Doctor, notices_tell_of_exports_and_errors) {
     ASSERT_TRUE(open_spoilt());
     ASSERT_TRUE(
         h.until_done(h.session.send(jobs::export_splats((h.folder.path() / "x.spz").string()))));
-    const auto told = std::ranges::find_if(h.notes, &EngineEvent::notice);
-    ASSERT_NE(told, h.notes.end());
-    EXPECT_NE(told->text.find("x.spz"), std::string::npos);
-    ASSERT_FALSE(told->lines.empty()) << "SPZ leaves out what is no number, and says so";
+    const auto notice = std::ranges::find_if(h.notes, &EngineEvent::notice);
+    ASSERT_NE(notice, h.notes.end());
+    EXPECT_NE(notice->text.find("x.spz"), std::string::npos);
+    ASSERT_FALSE(notice->lines.empty()) << "SPZ leaves out what is no number, and says so";
     const auto again =
         write_splats(h.folder.path() / "y.spz", spoilt_splats(400), SplatWriteOptions{});
     ASSERT_TRUE(again);
-    EXPECT_EQ(told->lines, *again) << "the same words as convert's";
+    EXPECT_EQ(notice->lines, *again) << "the same words as convert's";
 }
 
 }  // namespace

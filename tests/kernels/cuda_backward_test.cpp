@@ -136,6 +136,19 @@ TEST(CudaBackward, TilesSplitOrNot) {
     }
 }
 
+TEST(CudaBackward, OptionsAndProfiles) {
+    const GaussianModel model = random_model({.count = 400});
+    for (const Compatibility profile :
+         {Compatibility::tight, Compatibility::gsplat, Compatibility::inria})
+        for (const bool antialiased : {false, true}) {
+            SCOPED_TRACE(fmt::format("{}, antialiased {}", name_of(profile), antialiased));
+            const RenderOptions options{.antialiased = antialiased, .compatibility = profile};
+            compare(model, random_camera(32, 0, 50, 40), options, kItemIsects);
+            compare(model, random_camera(32, 1, 50, 40, 1.0), options,
+                    kItemIsects);  // from within
+        }
+}
+
 /// Forward and backward from the start, under other orders of warps, lanes and blocks.
 TEST(CudaBackward, SameBitsUnderAnySchedule) {
     const GaussianModel model = random_model({.count = 600});

@@ -64,10 +64,10 @@ TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
     // Sides of whole tiles: every lane has a pixel of the picture.
     const cli::CaseScene scene = cli::case_scene(3000, 1, 160, 112, 5);
     const auto rasterizer = required(make_cuda_rasterizer(0));
-    RenderCounters told;
+    RenderCounters counted;
     {  // The kernels that count leave the same counts when they are executed, bit for bit.
         LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
-        told = drawn(*rasterizer, scene, true);
+        counted = drawn(*rasterizer, scene, true);
         EXPECT_EQ(executor.take_complaints(), "");
     }
     LaunchExecutor executor(GAUSSCOPE_PTX_FOLDER);
@@ -78,34 +78,34 @@ TEST(PtxCounts, OfBlendingAreTheFramesOwn) {
     // A ballot for each 32 splats that a warp tests, a comparison for each that it walks, a power
     // of two for those that are open for a pixel.
     EXPECT_EQ(issued(reports, "blend<", "vote.sync.ballot.b32", "__ballot_sync(kAllLanes, near)"),
-              told.warps.group_tests);
+              counted.warps.group_tests);
     const std::uint64_t near =
         issued(reports, "blend<", "setp.le.ftz.f32", "open = power >= s.floor");
-    EXPECT_EQ(near, told.warps.near);
-    EXPECT_EQ(near * kLanesOfAWarp, told.evaluated_pairs);
-    EXPECT_EQ(issued(reports, "blend<", "ex2.approx.ftz.f32", ""), told.warps.open);
-    EXPECT_GT(told.warps.open, 1000u);
+    EXPECT_EQ(near, counted.warps.near);
+    EXPECT_EQ(near * kLanesOfAWarp, counted.evaluated_pairs);
+    EXPECT_EQ(issued(reports, "blend<", "ex2.approx.ftz.f32", ""), counted.warps.open);
+    EXPECT_GT(counted.warps.open, 1000u);
     // The CPU decides alike but for the rounding of its sums.
     const RenderCounters on_cpu = drawn(*make_cpu_rasterizer(), scene, true);
     const auto alike = [](std::uint64_t one, std::uint64_t other) {
         return std::abs(static_cast<double>(one) / static_cast<double>(other) - 1) < 1e-3;
     };
-    EXPECT_PRED2(alike, on_cpu.blended_pairs, told.blended_pairs);
-    EXPECT_PRED2(alike, on_cpu.warps.batches, told.warps.batches);
-    EXPECT_PRED2(alike, on_cpu.warps.group_tests, told.warps.group_tests);
-    EXPECT_PRED2(alike, on_cpu.warps.near, told.warps.near);
-    EXPECT_PRED2(alike, on_cpu.warps.open, told.warps.open);
-    EXPECT_PRED2(alike, on_cpu.warps.live_isects, told.warps.live_isects);
-    EXPECT_PRED2(alike, on_cpu.warps.live_sub_tiles, told.warps.live_sub_tiles);
+    EXPECT_PRED2(alike, on_cpu.blended_pairs, counted.blended_pairs);
+    EXPECT_PRED2(alike, on_cpu.warps.batches, counted.warps.batches);
+    EXPECT_PRED2(alike, on_cpu.warps.group_tests, counted.warps.group_tests);
+    EXPECT_PRED2(alike, on_cpu.warps.near, counted.warps.near);
+    EXPECT_PRED2(alike, on_cpu.warps.open, counted.warps.open);
+    EXPECT_PRED2(alike, on_cpu.warps.live_isects, counted.warps.live_isects);
+    EXPECT_PRED2(alike, on_cpu.warps.live_sub_tiles, counted.warps.live_sub_tiles);
     // What sorting and listing take: of 32 pairs and pass, of 32 isects, in blocks that are not
     // full.
     const auto of_32 = [&](const char* kernel, std::uint64_t count) {
         return static_cast<double>(reports.at(kernel).total.issued * kLanesOfAWarp) /
                static_cast<double>(count);
     };
-    EXPECT_LT(of_32("radix_pass<unsigned int>", 4 * told.visible), 95);
-    EXPECT_LT(of_32("radix_pass<unsigned short>", told.isects), 105);
-    EXPECT_LT(of_32("emit<unsigned short>", told.isects), 160);
+    EXPECT_LT(of_32("radix_pass<unsigned int>", 4 * counted.visible), 95);
+    EXPECT_LT(of_32("radix_pass<unsigned short>", counted.isects), 105);
+    EXPECT_LT(of_32("emit<unsigned short>", counted.isects), 160);
 }
 
 /// What two steps without a 3D filter, or through one, issue in the kernels that know of filters.

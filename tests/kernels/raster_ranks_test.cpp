@@ -6,6 +6,7 @@
 #include <mutex>
 #include <numbers>
 
+#include "tests/kernels/same_frame.h"
 #include "tests/support/lens_scene.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/raster_run.h"
@@ -104,34 +105,13 @@ Frame draw(const GaussianModel& model, const Camera& camera, const RenderOptions
     return out;
 }
 
-template <class T>
-bool same_bits(const T& a, const T& b) {
-    return a.size() == b.size() &&
-           (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(a[0])) == 0);
-}
-
 void expect_one_frame(const GaussianModel& model, const Camera& camera,
                       const RenderOptions& options) {
     const Frame one = draw(model, camera, options, 0);
     for (const int ranks : {1, 2, 3, 5}) {
         SCOPED_TRACE(ranks);
         const Frame several = draw(model, camera, options, ranks);
-        const RenderResult &a = one.picture, &b = several.picture;
-        EXPECT_TRUE(same_bits(a.color.values, b.color.values));
-        EXPECT_TRUE(same_bits(a.alpha.values, b.alpha.values));
-        EXPECT_TRUE(same_bits(a.depth.values, b.depth.values));
-        EXPECT_TRUE(same_bits(a.median_depth.values, b.median_depth.values));
-        EXPECT_TRUE(same_bits(a.contributors, b.contributors));
-        EXPECT_TRUE(same_bits(a.isects_per_tile, b.isects_per_tile));
-        EXPECT_TRUE(same_bits(a.pairs_per_tile, b.pairs_per_tile));
-        EXPECT_EQ(a.counters.gaussians, b.counters.gaussians);
-        EXPECT_EQ(a.counters.candidates, b.counters.candidates);
-        EXPECT_EQ(a.counters.visible, b.counters.visible);
-        EXPECT_EQ(a.counters.isects, b.counters.isects);
-        EXPECT_EQ(a.counters.list_pairs, b.counters.list_pairs);
-        EXPECT_EQ(a.counters.evaluated_pairs, b.counters.evaluated_pairs);
-        EXPECT_EQ(a.counters.blended_pairs, b.counters.blended_pairs);
-        EXPECT_EQ(a.counters.longest_tile, b.counters.longest_tile);
+        expect_same_frame(one.picture, several.picture);
         EXPECT_TRUE(same_bits(one.gradients, several.gradients));
     }
 }

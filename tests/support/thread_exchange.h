@@ -23,13 +23,8 @@ class ThreadHub {
     int size() const { return static_cast<int>(boxes_.size()); }
     std::vector<Message> swap(int rank, std::vector<Message> send) {
         std::unique_lock lock(mutex_);
-        const auto to = [&](std::size_t other) -> Message& {
-            return boxes_[other][static_cast<std::size_t>(rank)];
-        };
-        for (std::size_t r = 0; r < send.size(); ++r) {
-            bytes_ += static_cast<int>(r) == rank ? 0 : send[r].size();
-            to(r) = std::move(send[r]);
-        }
+        for (std::size_t r = 0; r < send.size(); ++r)
+            boxes_[r][static_cast<std::size_t>(rank)] = std::move(send[r]);
         wait_for_all(lock);
         std::vector<Message> out(boxes_.size());
         for (std::size_t r = 0; r < out.size(); ++r)
@@ -42,8 +37,6 @@ class ThreadHub {
         if (reason_.empty()) reason_ = "rank " + std::to_string(rank) + ": " + reason;
         arrived_.notify_all();
     }
-    /// That went from one rank to another.
-    std::uint64_t bytes() const { return bytes_; }
 
   private:
     void wait_for_all(std::unique_lock<std::mutex>& lock) {
@@ -61,7 +54,7 @@ class ThreadHub {
     std::condition_variable arrived_;
     std::vector<std::vector<Message>> boxes_;  ///< [to][from]
     int waiting_ = 0;
-    std::uint64_t round_ = 0, bytes_ = 0;
+    std::uint64_t round_ = 0;
     std::string reason_;
 };
 

@@ -23,27 +23,17 @@ enum class Order : std::uint8_t {
     memory
 };
 
-/// All that a rank needs of options but for the tint, in the order in which they travel.
+/// What travels of options: all but for the tint, and for what ranks do not measure. A new one must
+/// be named here.
 template <class Options, class Visit>
-void each_option(Options& o, Visit&& visit) {
-    visit(o.background);
-    visit(o.projection);
-    visit(o.precision);
-    visit(o.sh_degree);
-    visit(o.scale_modifier);
-    visit(o.antialiased);
-    visit(o.blur);
-    visit(o.near_plane);
-    visit(o.clip);
-    visit(o.compatibility);
-    visit(o.depth);
-    visit(o.median_depth);
-    visit(o.gradients);
-    visit(o.motion);
-    visit(o.intrinsics);
-    visit(o.absolute);
-    visit(o.counters);
-    visit(o.most_pairs);
+void each_option(Options& options, Visit&& visit) {
+    auto& [background, projection, precision, sh_degree, scale_modifier, antialiased, blur,
+           near_plane, clip, tint, compatibility, depth, median_depth, gradients, motion,
+           intrinsics, absolute, counters, warps, costs, most_pairs] = options;
+    const auto each = [&](auto&... values) { (visit(values), ...); };
+    each(background, projection, precision, sh_degree, scale_modifier, antialiased, blur,
+         near_plane, clip, compatibility, depth, median_depth, gradients, motion, intrinsics,
+         absolute, counters, most_pairs);
 }
 /// The same for a step: all but its photo and what is learned of it.
 template <class Plan, class Visit>
@@ -329,9 +319,8 @@ void serve_rank(Exchange& ranks) {
 
 void dismiss_ranks(Exchange& ranks) noexcept {
     try {
-        MessageWriter order;
-        order.put(Order::end);
-        (void)from_head(ranks, order.take(), true);
+        const Order order = Order::end;
+        (void)from_head(ranks, message_of(std::span(&order, 1)), true);
     } catch (const std::exception&) {  // they have ended already
     }
 }

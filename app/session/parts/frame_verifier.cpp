@@ -35,7 +35,7 @@ const Image8* photo_of(const View& view, const Camera& camera) {
 Result<VerifyReport> verify_subject(const VerifySubject& subject, const Progress& progress) {
     GS_TRY(const auto rasterizer, subject.make_rasterizer());
     const auto view = whole_view(subject.capture.get(), subject.photo);
-    const Progress told = [&](std::string_view, std::size_t done, std::size_t total) {
+    const Progress report_done = [&](std::string_view, std::size_t done, std::size_t total) {
         return progress("verifying the frame", done, total);
     };
     GS_TRY(VerifyReport out,
@@ -46,7 +46,7 @@ Result<VerifyReport> verify_subject(const VerifySubject& subject, const Progress
                         .gradients = subject.gradients,
                         .photo = view ? photo_of(**view, subject.camera) : nullptr,
                         .lambda_dssim = subject.lambda_dssim},
-                       *rasterizer, told));
+                       *rasterizer, report_done));
     out.note = subject.note;
     if (view && !view->problem().empty())
         out.note +=
