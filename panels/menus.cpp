@@ -44,7 +44,8 @@ constexpr Switch kSwitches[] = {{"view.log", &ViewSettings::logarithmic},
                                 {"view.tile-grid", &ViewSettings::tile_grid},
                                 {"view.show-photo", &ViewSettings::show_photo},
                                 {"view.signed", &ViewSettings::signed_error},
-                                {"view.level-colors", &ViewSettings::level_colors}};
+                                {"view.level-colors", &ViewSettings::level_colors},
+                                {"view.sky", &ViewSettings::sky}};
 
 // ---- what commands need
 bool has_scene(const Snapshot& s) { return s.scene != nullptr; }

@@ -39,6 +39,8 @@ enum class Tag : std::uint32_t {
     births = 10,      // after identity, also not in older files
     appearance,       // this and the next: where exposure and colour are learned
     appearance_moments,
+    sky = 56,  // the last: where the model has one, and its moments where it is learned
+    sky_moments,
     origin = 48,  // after the run's numbers, where the capture has one
     poses = 32,   // after the run's numbers, where poses are corrected
     intrinsics    // likewise
@@ -281,6 +283,17 @@ Result<void> read_origin(Reader& reader, Vec3d& origin) {
     return {};
 }
 
+Result<void> read_sky(Reader& reader, bool learned, Sky& sky, Buffer<float>& moments) {
+    if (!learned && !reader.next_is(Tag::sky)) return {};
+    GS_TRY_VOID(reader.numbers(Tag::sky, "sky", sky));
+    if (learned) GS_TRY_VOID(reader.array(Tag::sky_moments, "sky's moments", kSkyMoments, moments));
+    const auto finite = [](float x) { return std::isfinite(x); };
+    if (sky.degree >= 0 && sky.degree <= 3 && std::ranges::all_of(sky.sh, finite) &&
+        std::ranges::all_of(moments, finite))
+        return {};
+    return reader.broken("sky", "has values that are not valid");
+}
+
 Result<void> read_adam_tables(Reader& reader, const RunNumbers& n, AdamClock& adam) {
     const std::size_t entries = n.steps - n.base + 1;
     Buffer<double> tables;
@@ -323,6 +336,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, const TrainingSett
     add_missing_rows(arrays, settings);
     if (settings.appearance != AppearanceMode::none)
         GS_TRY_VOID(read_appearance(reader, arrays.appearance));
+    GS_TRY_VOID(read_sky(reader, settings.sky != SkyKind::none, model.sky, arrays.sky_moments));
     if (!reader.at_end()) return reader.broken("last", "is followed by unknown data");
     return {};
 }
@@ -369,9 +383,12 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
         },
         arrays);
     const AppearanceState& appearance = arrays.appearance;
-    if (appearance.empty()) return;
-    out.section(Tag::appearance, bytes_of(appearance.values));
-    out.section(Tag::appearance_moments, bytes_of(appearance.moments));
+    if (!appearance.empty()) {
+        out.section(Tag::appearance, bytes_of(appearance.values));
+        out.section(Tag::appearance_moments, bytes_of(appearance.moments));
+    }
+    if (!model.sky.empty()) out.section(Tag::sky, bytes_of(model.sky));
+    if (!arrays.sky_moments.empty()) out.section(Tag::sky_moments, bytes_of(arrays.sky_moments));
 }
 
 }  // namespace

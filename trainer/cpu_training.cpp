@@ -221,6 +221,7 @@ class CpuTraining final : public TrainingBackend {
     std::unique_ptr<ForwardState> forward_state_, view_state_;
     RenderResult picture_;
     ImageF shown_;  ///< picture_ through its photo's look
+    SkyLearner sky_;
     PixelGradients gradients_;
     CameraParts parts_;
     BatchGradients batch_;  ///< where a step takes several views, or beams beside one
@@ -277,13 +278,15 @@ void CpuTraining::end_step(const StepPlan& plan, TrainingSink& sink, bool sound)
         if (in_batch(plan)) sink.step_batch(plan.part.count);
         adam_.end_step();
     }
+    if (plan.sky.on() && share_ != nullptr)
+        run_.model.sky = value_from_head(share_->ranks, run_.model.sky);
     if (!plan.nudge.on() || !sound) return;
     const Span span(Stage::nudge);
     nudge(run_.model, adam_, run_.identity, plan.nudge);
 }
 
 /// How far the picture is from the photo, into gradients_ as well. Exposure and colour take their
-/// step.
+/// step, and so does the sky.
 LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
     const bool learns_look = plan.appearance.on();
     AppliedLook look;
@@ -304,6 +307,12 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
                         apply_look_vjp(look, picture_.color, lent.photo(), lent.mask(), shown_,
                                        plan.appearance.width, gradients_.color),
                         neighbours_);
+    }
+    if (plan.sky.on()) {
+        const Span span(Stage::adam);
+        sky_.learn(plan.sky, plan.part, plan.camera, picture_.alpha,
+                   std::isfinite(terms.loss) ? &gradients_.color : nullptr, run_.model.sky,
+                   run_.sky_moments.span());
     }
     return terms;
 }
@@ -355,9 +364,10 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());
     // Where nothing was visible there is no block, but there is a stage.
     out.hashes[HashStage::gradients] = hash64(sums[1]);
-    if (plan.part.last())
-        out.hashes[HashStage::adam] =
-            hash64(hash_array(std::as_const(run_.appearance.values).span(), sums[2]));
+    if (!plan.part.last()) return out;
+    std::uint64_t adam = hash_array(std::as_const(run_.appearance.values).span(), sums[2]);
+    if (plan.sky.on()) adam = hash_array(std::span<const float>(run_.model.sky.sh), adam);
+    out.hashes[HashStage::adam] = hash64(adam);
     return out;
 }
 
@@ -371,7 +381,7 @@ void CpuTraining::render(const Camera& camera, const RenderOptions& options, Ren
 GaussianModel CpuTraining::model() const {
     save_reserve_ = Buffer<float>();
     GaussianModel out(run_.model.count, run_.model.sh_degree);
-    out.antialiased = run_.model.antialiased;
+    out.set_about(run_.model);
     parallel_for(run_.model.blocks(), 64, [&](std::size_t block) {
         alignas(64) float values[kMaxPlanes * kBlock];
         adam_.read(run_.model, block, 0, run_.model.planes(), values);
@@ -391,7 +401,8 @@ std::vector<MemoryUse> CpuTraining::memory() const {
             {"exposure and colour", run_.appearance.bytes() + shown_.values.capacity_bytes()},
             {"forward state", forward_state_->bytes()},
             {"view state", view_state_->bytes()},
-            {"pictures", picture_bytes(picture_) + gradients_.color.values.capacity_bytes()}};
+            {"pictures",
+             picture_bytes(picture_) + gradients_.color.values.capacity_bytes() + sky_.bytes()}};
 }
 
 }  // namespace

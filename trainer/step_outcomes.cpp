@@ -80,6 +80,8 @@ std::uint64_t Trainer::State::hash_of_arrays() const {
         out = hash_array(arrays.adam.moments.span(), out);
         out = hash_array(arrays.adam.last_step.span(), out);
         out = hash_array(arrays.appearance.values.span(), out);
+        if (const Sky& sky = arrays.model.sky; !sky.empty())
+            out = hash_array(std::span<const float>(sky.sh), out);
         if (!arrays.filter.empty()) out = hash_array(arrays.filter.span(), out);
     });
     return out;

@@ -138,6 +138,8 @@ Result<void> Trainer::State::begin() {
                  capture->points.size());
     GS_TRY_VOID(may_learn_from_lidar());
     learns_from_lidar();  // warns now if there is no lidar
+    if (settings.sky != SkyKind::none && settings.random_background)
+        log_warning("random_background has no effect: the learned sky is in its place");
     model.antialiased = draws_antialiased(settings);
     RunArrays arrays = new_run(std::move(model), settings);
     arrays.appearance = initial_appearance(rows, settings.appearance);
@@ -188,6 +190,7 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.options.absolute = plan.gathers_statistics && settings.absgrad;
     plan.nudge = nudge_plan(settings, extent, plan.step, backend->count());
     plan.lambda_dssim = settings.lambda_dssim;
+    plan.sky = sky_plan(settings, plan.step);
     plan.appearance =
         appearance_plan(settings, rows, plan.view_index, plan.step * part.count + part.index);
     if (part.last() && learns_from_lidar()) plan.beams = lidar.plan(settings, steps());

@@ -14,6 +14,7 @@
 #include "trainer/adam/batch_part.h"
 #include "trainer/adam/lazy_adam.h"
 #include "trainer/adam/mip_filter.h"
+#include "trainer/adam/sky_step.h"
 #include "trainer/density/appearance.h"
 #include "trainer/density/density.h"
 #include "trainer/density/nudge_rules.h"
@@ -42,6 +43,7 @@ struct StepPlan {
     bool gathers_statistics = false;
     double lambda_dssim = 0;
     AppearancePlan appearance;
+    SkyPlan sky;
     /// What the step learns from of a lidar, with its last view; null: nothing.
     std::shared_ptr<const BeamPlan> beams;
     NudgePlan nudge;      ///< after the optimizer's step

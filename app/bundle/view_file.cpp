@@ -34,6 +34,7 @@ void for_each_field(View& v, OnName&& name, OnValue&& value) {
     value("scale_modifier", v.scale_modifier, 0.001, 100.0);
     value("point_size", v.point_size, 1.0, 32.0);
     value("sh_degree", v.sh_degree, 0, 3);
+    value("sky", v.sky, false, true);
     value("fast", v.fast, false, true);
     value("exact", v.exact, false, true);
     value("logarithmic", v.logarithmic, false, true);

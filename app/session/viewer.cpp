@@ -108,6 +108,7 @@ RenderOptions render_options(const LoadedScene& scene, const ViewSettings& setti
         options.projection = settings.projection == ViewProjection::ut ? ProjectionMethod::ut
                                                                        : ProjectionMethod::ewa;
     if (settings.capture_view < 0) options.background = settings.background;
+    options.sky = settings.sky;
     options.sh_degree = std::min(options.sh_degree, settings.sh_degree);
     options.scale_modifier = static_cast<float>(settings.scale_modifier);
     if (settings.near_plane > 0) options.near_plane = static_cast<float>(settings.near_plane);

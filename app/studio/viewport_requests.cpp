@@ -38,7 +38,7 @@ auto picture_key(const ViewRequest& r) {
                       v.colormap, v.range, v.range_lo, v.range_hi, v.percentile, v.logarithmic,
                       v.capture_view, v.sh_degree, v.fast, v.exact, v.scale_modifier,
                       v.viewer_budget, v.lod_budget, v.lod_memory, v.lod_pixels, v.lod_level,
-                      v.level_colors, color_key(v.color_by), v.point_size,
+                      v.level_colors, v.sky, color_key(v.color_by), v.point_size,
                       v.compare != Compare::off, v.with, v.swapped, v.signed_error,
                       std::array{v.background.x, v.background.y, v.background.z}, v.near_plane,
                       v.clip.has_value(), clip_key(v.clip.value_or(ClipBox{})));

@@ -8,6 +8,7 @@
 #include "app/verify/gradient_store.h"
 #include "base/seconds.h"
 #include "base/try.h"
+#include "renderer/inspect/inspect.h"
 #include "renderer/math/sh.h"
 #include "renderer/raster/frame_probe.h"
 #include "renderer/reference/loss.h"
@@ -21,25 +22,6 @@ constexpr double kProjectionLimit = 2e-3, kShapeLimit = 1e-2, kLossLimit = 1e-5,
 constexpr double kCorner = 1e-6;                // of colours: nearer ones count as equal
 constexpr double kLog2Of = 1.4426950408889634;  // log2(e)
 
-reference::Options reference_options(const RenderOptions& o) {
-    const RasterRules rules = rules_of(o.compatibility);
-    reference::Options out;
-    out.background = {o.background.x, o.background.y, o.background.z};
-    out.sh_degree = o.sh_degree;
-    out.scale_modifier = o.scale_modifier;
-    out.antialiased = o.antialiased;
-    out.blur = o.blur;
-    out.near_plane = o.near_plane > 0 ? o.near_plane : rules.near_plane;
-    out.clip = o.clip;
-    out.unscented = o.projection == ProjectionMethod::ut;
-    out.alpha_max = rules.alpha_max;
-    out.alpha_min = rules.alpha_min;
-    out.transmittance_min = rules.transmittance_min;
-    out.stop_at_equal = rules.stop_at_equal;
-    out.square_sigma = rules.square_extent ? rules.extent_sigma : 0;
-    return out;
-}
-
 /// The picture that both draw, and the compared parts.
 class FrameCheck {
   public:
@@ -47,7 +29,7 @@ class FrameCheck {
         : frame_(frame),
           rasterizer_(rasterizer),
           options_(frame.options),
-          oracle_(reference_options(frame.options)),
+          oracle_(oracle_options(frame.options, frame.model.sky)),
           scene_(frame.model),
           source_(rasterizer.source_of(frame.model)),
           state_(rasterizer.make_state()) {

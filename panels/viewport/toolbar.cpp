@@ -203,6 +203,8 @@ void draw_settings(const ViewSettings& view, Commands& commands) {
         commands.push("view.background",
                       {argument(static_cast<double>(rgb[0])), argument(static_cast<double>(rgb[1])),
                        argument(static_cast<double>(rgb[2]))});
+    toggle_command(commands, "Sky", "view.sky", view.sky,
+                   "Draw a learned sky, where the scene has one, in place of the background");
     int degree = view.sh_degree;
     if (drag_bar("SH degree", degree, 0, 3, "%.0f"))
         commands.push("view.sh-degree", {std::to_string(degree)});

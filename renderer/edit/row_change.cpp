@@ -89,8 +89,7 @@ void RowChange::take_out(GaussianModel& model, Flags& flags) {
     planes_ = model.planes();
     values_.resize(rows_.size() * static_cast<std::size_t>(planes_));
     GaussianModel out = GaussianModel::to_fill(left, model.sh_degree);
-    out.antialiased = model.antialiased;
-    out.origin = model.origin;
+    out.set_about(model);
     parallel_for(static_cast<std::size_t>(planes_), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         float* kept = values_.data() + p * rows_.size();
@@ -119,8 +118,7 @@ void RowChange::put_in(GaussianModel& model, Flags& flags) {
     CHECK(model.planes() == planes_, "rows of a model of this degree");
     const std::size_t whole = model.count + rows_.size();
     GaussianModel out = GaussianModel::to_fill(whole, model.sh_degree);
-    out.antialiased = model.antialiased;
-    out.origin = model.origin;
+    out.set_about(model);
     parallel_for(static_cast<std::size_t>(planes_), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         const float* kept = values_.data() + p * rows_.size();

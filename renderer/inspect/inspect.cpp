@@ -8,6 +8,7 @@
 #include "renderer/inspect/gather.h"
 #include "renderer/raster/view_setup.h"
 #include "renderer/reference/blend.h"
+#include "renderer/reference/sh.h"
 
 namespace gs {
 namespace {
@@ -41,12 +42,13 @@ bool reaches(const reference::Projected& p, const PixelRect& rect) {
 
 }  // namespace
 
-reference::Options oracle_options(const RenderOptions& options) {
+reference::Options oracle_options(const RenderOptions& options, const Sky& sky) {
     const RasterRules rules = rules_for(options);
     const auto wide = [](float v) { return static_cast<double>(v); };
     reference::Options out;
     out.background = {wide(options.background.x), wide(options.background.y),
                       wide(options.background.z)};
+    if (options.sky) out.sky = sky;
     out.sh_degree = options.sh_degree;
     out.scale_modifier = wide(options.scale_modifier);
     out.antialiased = options.antialiased;
@@ -64,7 +66,8 @@ reference::Options oracle_options(const RenderOptions& options) {
 
 PixelWalk::PixelWalk(const GaussianModel& model, const Camera& camera, const RenderOptions& options,
                      int x, int y, int reach)
-    : options_(oracle_options(options)),
+    : options_(oracle_options(options, model.sky)),
+      pixels_(camera),
       width_(camera.width),
       height_(camera.height),
       x_(x),
@@ -145,8 +148,12 @@ void PixelWalk::walk(int x, int y, F&& visit) const {
     }
 }
 
+Vec3d PixelWalk::color_behind(int x, int y) const {
+    return reference::color_behind(pixels_.ray_of(x + 0.5, y + 0.5), options_);
+}
+
 PixelReport PixelWalk::report() const {
-    PixelReport out{.x = x_, .y = y_, .background = options_.background};
+    PixelReport out{.x = x_, .y = y_, .background = color_behind(x_, y_)};
     reference::PixelBlend end;
     walk(x_, y_,
          [&](const Near& one, const reference::Evaluation& e, PixelFate fate,
@@ -171,7 +178,7 @@ PixelReport PixelWalk::report() const {
              end = pixel;
              return true;
          });
-    out.color = end.color + end.transmittance * options_.background;
+    out.color = end.color + end.transmittance * out.background;
     out.transmittance = end.transmittance;
     out.alpha = end.alpha;
     out.depth = end.depth;
@@ -232,7 +239,7 @@ ImageF PixelWalk::colors(const PixelRect& rect) const {
                  end = pixel;
                  return !pixel.done;
              });
-        const Vec3d color = end.color + end.transmittance * options_.background;
+        const Vec3d color = end.color + end.transmittance * color_behind(x, y);
         out.plane(0)[i] = static_cast<float>(color.x);
         out.plane(1)[i] = static_cast<float>(color.y);
         out.plane(2)[i] = static_cast<float>(color.z);

@@ -11,12 +11,13 @@
 #include "renderer/inspect/pixel_report.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/reference/project.h"
+#include "renderer/scene/camera_lens.h"
 #include "renderer/scene/image.h"
 
 namespace gs {
 
 /// The same picture asked of the oracle.
-reference::Options oracle_options(const RenderOptions& options);
+reference::Options oracle_options(const RenderOptions& options, const Sky& sky);
 
 /// Pixels [x0, x1) x [y0, y1).
 struct PixelRect {
@@ -58,7 +59,11 @@ class PixelWalk {
     void walk(int x, int y, F&& visit) const;
     TileReport tile_report() const;
 
+    /// What is behind all Gaussians there.
+    Vec3d color_behind(int x, int y) const;
+
     reference::Options options_;
+    CameraPixels pixels_;
     int width_, height_, x_, y_, reach_;
     std::vector<Near> near_;  // front to back
 };

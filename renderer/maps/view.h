@@ -131,6 +131,7 @@ struct ViewSettings {
         false;  ///< mode error: this picture minus the other one, not the size of the difference
     bool tile_grid = false;       ///< lines every `ViewFrame::map_cell` pixels over tile maps
     Vec3f background{0, 0, 0};    ///< 0..1, behind the splats of the free camera
+    bool sky = true;              ///< the scene's, where it has one, in place of the background
     double near_plane = 0;        ///< world units; 0: the scene's own
     std::optional<ClipBox> clip;  ///< Gaussians outside are not drawn
     bool frusta = true;

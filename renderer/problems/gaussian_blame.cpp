@@ -13,6 +13,7 @@ constexpr float kC0 = 0.28209479177387814f;  // the constant basis, 1 / (2 sqrt(
 
 GaussianModel in_gray(const GaussianModel& model) {
     GaussianModel out = model.resized(model.capacity, 0);
+    out.sky = {};
     for (int c = 0; c < 3; ++c) std::fill_n(out.plane(kSh0 + c), out.capacity, 0.0f);
     return out;
 }

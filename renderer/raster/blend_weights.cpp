@@ -11,6 +11,7 @@ namespace {
 /// The shapes alone, all of the same grey: then red's gradient is the weight.
 GaussianModel in_grey(const GaussianModel& model) {
     GaussianModel grey = model.resized(model.capacity, 0);
+    grey.sky = {};
     for (int plane = kSh0; plane < grey.planes(); ++plane)
         std::fill_n(grey.plane(plane), grey.count, 0.0f);
     return grey;

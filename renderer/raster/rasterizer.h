@@ -74,6 +74,7 @@ struct RenderOptions {
     Vec3f background{0, 0, 0};
     ProjectionMethod projection = ProjectionMethod::ewa;
     Precision precision = Precision::exact;
+    bool sky = true;    ///< the model's, where it has one, in place of the background
     int sh_degree = 3;  ///< bases above this are ignored; limited by the model's own degree
     float scale_modifier =
         1.0f;  ///< multiplies every standard deviation (viewer only; gradients assume 1)
@@ -156,7 +157,7 @@ struct BlendCosts {
 
 struct RenderResult {
     int width = 0, height = 0;
-    ImageF color;  ///< 3 planes, background blended in
+    ImageF color;  ///< 3 planes, sky or background blended in
     ImageF alpha;  ///< 1 plane, 1 - transmittance
     ImageF depth;  ///< 1 plane, sum of weight * depth (divide by alpha for the expected depth)
     ImageF median_depth;  ///< 1 plane, depth of the Gaussian behind which less than half of the
@@ -202,7 +203,13 @@ class ParameterSource {
     virtual BlockView sh(std::size_t block, float* scratch) = 0;
     /// One per block, or empty when not known (nothing is culled by block then).
     virtual std::span<const BlockBounds> bounds() const = 0;
+    /// Null: there is none.
+    virtual const Sky* sky() const { return nullptr; }
 };
+/// What is to be drawn behind the Gaussians; null: the background.
+inline const Sky* sky_to_draw(const ParameterSource& source, const RenderOptions& options) {
+    return options.sky ? source.sky() : nullptr;
+}
 
 /// The model as it is.
 class ModelSource final : public ParameterSource {
@@ -218,6 +225,7 @@ class ModelSource final : public ParameterSource {
         return {model_.plane(kSh0) + block * kBlock, model_.capacity};
     }
     std::span<const BlockBounds> bounds() const override { return bounds_; }
+    const Sky* sky() const override { return model_.sky.empty() ? nullptr : &model_.sky; }
 
   private:
     const GaussianModel& model_;

@@ -20,8 +20,9 @@ constexpr std::uint64_t kBytesOfPixel = 200;
 struct RayState final : ForwardState {
     GaussianModel geometry{0, 0};  ///< as it is drawn: what is not has no opacity
     std::vector<Vec3f> colors;
+    PixelDirections directions;
     std::size_t bytes() const override {
-        return geometry.bytes() + colors.capacity() * sizeof(Vec3f);
+        return geometry.bytes() + colors.capacity() * sizeof(Vec3f) + directions.bytes();
     }
 };
 
@@ -155,6 +156,9 @@ void RayRasterizer::forward(ParameterSource& source, const Camera& camera,
             result.median_depth.plane(0)[i] =
                 image.median[i] > 0 ? along.begins + along.slope * image.median[i] : 0.0f;
     });
+    if (const Sky* sky = sky_to_draw(source, options))
+        draw_sky(*sky, camera, options.background, {0, static_cast<std::size_t>(camera.height)},
+                 drawn.directions, result);
 }
 
 }  // namespace

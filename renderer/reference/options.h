@@ -6,11 +6,13 @@
 
 #include "base/vec.h"
 #include "renderer/scene/clip_box.h"
+#include "renderer/scene/sky.h"
 
 namespace gs::reference {
 
 struct Options {
     Vec3d background{0, 0, 0};
+    Sky sky;                      ///< in place of it, where there is one
     int sh_degree = 3;            ///< bases above are ignored; limited by the scene's own degree
     double scale_modifier = 1;    ///< multiplies every standard deviation
     bool antialiased = false;     ///< opacity * sqrt(max(det(cov) / det(cov + blur I), 0.005^2))

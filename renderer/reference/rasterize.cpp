@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 
 #include "base/parallel.h"
 #include "renderer/reference/blend.h"
+#include "renderer/reference/sh.h"
+#include "renderer/scene/camera_lens.h"
 
 namespace gs::reference {
 namespace {
@@ -18,15 +21,33 @@ std::vector<std::size_t> front_to_back(const std::vector<Projected>& projected) 
     return order;
 }
 
+/// Rays of pixels, where something is asked of them.
+class PixelRays {
+  public:
+    PixelRays(const Camera& camera, const Options& options)
+        : width_(static_cast<std::size_t>(camera.width)) {
+        if (!options.sky.empty()) pixels_.emplace(camera);
+    }
+    CameraRay of(std::size_t i) const {
+        if (!pixels_) return {};
+        return pixels_->ray_of(static_cast<double>(i % width_) + 0.5,
+                               static_cast<double>(i / width_) + 0.5);
+    }
+
+  private:
+    std::size_t width_;
+    std::optional<CameraPixels> pixels_;
+};
+
 std::size_t pixel_at(const Picture& picture, int x, int y) {
     return static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) +
            static_cast<std::size_t>(x);
 }
 
-void write(const PixelBlend& pixel, const Options& options, std::size_t i, Picture& out) {
-    out.color[3 * i] = pixel.color.x + pixel.transmittance * options.background.x;
-    out.color[3 * i + 1] = pixel.color.y + pixel.transmittance * options.background.y;
-    out.color[3 * i + 2] = pixel.color.z + pixel.transmittance * options.background.z;
+void write(const PixelBlend& pixel, Vec3d behind, std::size_t i, Picture& out) {
+    out.color[3 * i] = pixel.color.x + pixel.transmittance * behind.x;
+    out.color[3 * i + 1] = pixel.color.y + pixel.transmittance * behind.y;
+    out.color[3 * i + 2] = pixel.color.z + pixel.transmittance * behind.z;
     out.alpha[i] = pixel.alpha;
     out.depth[i] = pixel.depth;
     out.median_depth[i] = pixel.median_depth;
@@ -85,7 +106,8 @@ Picture render(const Parameters& scene, const Camera& camera, const Options& opt
     out.contributors.resize(n);
     out.fragile.resize(n);
     out.fragile_median.resize(n);
-    for (std::size_t i = 0; i < n; ++i) write(pixels[i], options, i, out);
+    const PixelRays rays(camera, options);
+    for (std::size_t i = 0; i < n; ++i) write(pixels[i], color_behind(rays.of(i), options), i, out);
     return out;
 }
 
@@ -115,6 +137,7 @@ SceneGradient render_backward(const Parameters& scene, const Camera& camera, con
     SceneGradient out{Parameters(scene.count, scene.sh_degree),
                       std::vector<ProjectedGradient>(scene.count)};
     const DrawnCamera drawn(camera);
+    const PixelRays rays(camera, options);
     std::vector<PixelBackward> states(picture.pixels());
     for (std::size_t i = 0; i < states.size(); ++i) {
         PixelBackward& state = states[i];
@@ -123,7 +146,9 @@ SceneGradient render_backward(const Parameters& scene, const Camera& camera, con
         if (!v.alpha.empty()) state.v_alpha = v.alpha[i];
         if (!v.depth.empty()) state.v_depth = v.depth[i];
         state.transmittance = picture.transmittance[i];
-        state.behind = picture.transmittance[i] * dot(options.background, state.v_color);
+        const CameraRay ray = rays.of(i);
+        state.behind = state.transmittance * dot(color_behind(ray, options), state.v_color);
+        color_behind_backward(ray, options, state.transmittance * state.v_color, out.sky);
     }
     for (std::size_t rank = picture.order.size(); rank-- > 0;) {
         const std::size_t gaussian = picture.order[rank];

@@ -48,6 +48,7 @@ struct SceneGradient {
     Parameters parameters;  ///< raw parameters: log-scales, logits, unnormalised quaternions
     std::vector<ProjectedGradient>
         projected;  ///< [Gaussian] with respect to what the picture is made of
+    std::array<double, Sky::kNumbers> sky{};
 };
 SceneGradient render_backward(const Parameters& scene, const Camera& camera, const Options& options,
                               const Picture& picture, const PictureGradient& v);

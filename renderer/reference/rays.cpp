@@ -6,6 +6,7 @@
 #include "base/parallel.h"
 #include "renderer/math/along_ray.h"
 #include "renderer/reference/blend.h"
+#include "renderer/reference/sh.h"
 
 namespace gs::reference {
 namespace {
@@ -118,7 +119,7 @@ RayPicture render_rays(const Parameters& scene, std::span<const Vec3d> signals,
             const Met met = meet(balls[i], rays[r], signals[i], options);
             if (pixel.add(met.as, met.evaluation, options) == Fate::blended) out.last[r] = rank + 1;
         }
-        out.signal[r] = pixel.color + pixel.transmittance * options.background;
+        out.signal[r] = pixel.color + pixel.transmittance * color_behind(rays[r], options);
         out.alpha[r] = pixel.alpha;
         out.hit[r] = pixel.depth;
         out.median[r] = pixel.median_depth;
@@ -144,7 +145,8 @@ RayGradient render_rays_backward(const Parameters& scene, std::span<const Vec3d>
         if (!v.alpha.empty()) state.v_alpha = v.alpha[r];
         if (!v.hit.empty()) state.v_depth = v.hit[r];
         state.transmittance = picture.transmittance[r];
-        state.behind = picture.transmittance[r] * dot(options.background, state.v_color);
+        state.behind =
+            picture.transmittance[r] * dot(color_behind(rays[r], options), state.v_color);
         for (std::size_t rank = picture.last[r]; rank-- > 0;) {
             const std::size_t i = order[rank];
             const Ball& ball = balls[i];

@@ -68,6 +68,27 @@ std::array<Vec3d, 16> sh_basis_slopes(Vec3d d) {
             {-k3a * (3 * x * x - 3 * y * y), 6 * k3a * x * y, 0}};
 }
 
+Vec3d color_behind(const CameraRay& ray, const Options& options) {
+    if (options.sky.empty() || !ray.valid) return options.background;
+    const auto basis = sh_basis(ray.direction);
+    double sum[3] = {0.5, 0.5, 0.5};
+    for (std::size_t k = 0; k < static_cast<std::size_t>(sh_bases(options.sky.degree)); ++k)
+        for (std::size_t c = 0; c < 3; ++c)
+            sum[c] += basis[k] * static_cast<double>(options.sky.sh[3 * k + c]);
+    return {std::max(sum[0], 0.0), std::max(sum[1], 0.0), std::max(sum[2], 0.0)};
+}
+
+void color_behind_backward(const CameraRay& ray, const Options& options, Vec3d v_color,
+                           std::array<double, Sky::kNumbers>& gradient) {
+    if (options.sky.empty() || !ray.valid) return;
+    const Vec3d color = color_behind(ray, options);
+    const double v[3] = {color.x > 0 ? v_color.x : 0, color.y > 0 ? v_color.y : 0,
+                         color.z > 0 ? v_color.z : 0};
+    const auto basis = sh_basis(ray.direction);
+    for (std::size_t k = 0; k < static_cast<std::size_t>(sh_bases(options.sky.degree)); ++k)
+        for (std::size_t c = 0; c < 3; ++c) gradient[3 * k + c] += basis[k] * v[c];
+}
+
 Vec3d color_of(const Parameters& scene, std::size_t i, Vec3d eye, const Options& options) {
     double distance = 0;
     const auto basis = sh_basis(direction_to(scene, i, eye, distance));

@@ -252,8 +252,7 @@ GaussianModel joined(std::vector<GaussianModel> parts) {
         parts.begin(), parts.end(), std::size_t{0},
         [](std::size_t sum, const GaussianModel& part) { return sum + part.count; });
     GaussianModel out = GaussianModel::to_fill(count, parts[0].sh_degree);
-    out.antialiased = parts[0].antialiased;
-    out.origin = parts[0].origin;
+    out.set_about(parts[0]);
     std::size_t row = 0;
     for (GaussianModel& part : parts) {
         CHECK(part.sh_degree == out.sh_degree);

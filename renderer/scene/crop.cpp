@@ -19,8 +19,7 @@ std::vector<std::uint32_t> rows_where(const GaussianModel& model, const ClipBox&
 
 GaussianModel gathered(const GaussianModel& model, std::span<const std::uint32_t> rows) {
     GaussianModel out = GaussianModel::to_fill(rows.size(), model.sh_degree);
-    out.antialiased = model.antialiased;
-    out.origin = model.origin;
+    out.set_about(model);
     parallel_for(static_cast<std::size_t>(model.planes()), 1, [&](std::size_t p) {
         const float* from = model.plane(static_cast<int>(p));
         float* to = out.plane(static_cast<int>(p));

@@ -35,10 +35,15 @@ GaussianModel GaussianModel::to_fill(std::size_t n, int degree) {
     return out;
 }
 
+void GaussianModel::set_about(const GaussianModel& like) {
+    antialiased = like.antialiased;
+    origin = like.origin;
+    sky = like.sky;
+}
+
 GaussianModel GaussianModel::resized(std::size_t new_capacity, int new_sh_degree) const {
     GaussianModel out(count, new_sh_degree, new_capacity);
-    out.antialiased = antialiased;
-    out.origin = origin;
+    out.set_about(*this);
     for (int p = 0; p < std::min(planes(), out.planes()); ++p)
         std::copy_n(plane(p), count, out.plane(p));
     return out;

@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/vec.h"
+#include "renderer/scene/sky.h"
 
 namespace gs {
 
@@ -37,6 +38,7 @@ struct GaussianModel {
     bool antialiased =
         false;             ///< trained with opacity compensation (a note in the file it came from)
     Vec3d origin{};        ///< what was subtracted from all positions: see scene/origin.h
+    Sky sky{};             ///< behind all Gaussians
     Buffer<float> values;  ///< [plane_count(sh_degree)][capacity]
 
     GaussianModel() = default;
@@ -60,6 +62,8 @@ struct GaussianModel {
     std::size_t blocks() const { return (count + kBlock - 1) / kBlock; }
     std::size_t bytes() const { return values.capacity_bytes(); }
 
+    /// Becomes what `like` is besides its Gaussians: antialiased, origin and sky.
+    void set_about(const GaussianModel& like);
     /// Same content with a capacity of `new_capacity` rows (rounded up to kBlock, at least count)
     /// and another SH degree (missing coefficients are zero).
     GaussianModel resized(std::size_t new_capacity, int new_sh_degree) const;

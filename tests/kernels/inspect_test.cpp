@@ -57,8 +57,8 @@ Vec3d sum_of(const PixelReport& report) {
 
 TEST(Inspect, SumsAreTheReferencesPixel) {
     for (const Asked& q : questions()) {
-        const auto truth =
-            reference::render(reference::Parameters(q.model), q.camera, oracle_options(q.options));
+        const auto truth = reference::render(reference::Parameters(q.model), q.camera,
+                                             oracle_options(q.options, q.model.sky));
         for_some_pixels(q.camera, [&](int x, int y) {
             const PixelReport report = PixelWalk(q.model, q.camera, q.options, x, y).report();
             const std::size_t i = index_of(q.camera, x, y);
@@ -205,7 +205,7 @@ TEST(Inspect, GradientsAreTheReferences) {
     const Asked q = questions()[1];
     const Vec3d v{0.3, -0.2, 0.7};
     const reference::Parameters scene(q.model);
-    const reference::Options options = oracle_options(q.options);
+    const reference::Options options = oracle_options(q.options, q.model.sky);
     const auto truth = reference::render(scene, q.camera, options);
     for (const auto& [x, y] : {std::pair{30, 20}, {5, 44}, {69, 49}}) {
         const PixelWalk walk(q.model, q.camera, q.options, x, y);
@@ -234,8 +234,8 @@ TEST(Inspect, GradientsAreTheReferences) {
 
 TEST(Inspect, TheLossAroundAPixelIsThatOfTheWholePicture) {
     const Asked q = questions()[0];
-    const auto truth =
-        reference::render(reference::Parameters(q.model), q.camera, oracle_options(q.options));
+    const auto truth = reference::render(reference::Parameters(q.model), q.camera,
+                                         oracle_options(q.options, q.model.sky));
     ImageF picture(q.camera.width, q.camera.height, 3);
     Image8 photo{q.camera.width, q.camera.height, 3, {}},
         mask{q.camera.width, q.camera.height, 1, {}};

@@ -100,6 +100,7 @@ TEST_P(RasterGroups, EveryWayOfDrawing) {
         Comparison compare{backend(), model, camera, way};
         for (const std::uint64_t most : {1u, 300u, 1u << 10}) (void)compare.run(most);
     }
+    (void)Comparison{backend(), under_sky(model), camera, {}}.run(300);
 }
 
 Camera panorama(int width, int height) {

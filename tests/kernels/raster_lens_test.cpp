@@ -30,6 +30,24 @@ TEST_P(RasterLens, EveryLensIsTheOracles) {
     }
 }
 
+TEST_P(RasterLens, SkyBehindEveryLens) {
+    const Camera pinhole = random_camera(21, 1, 40, 24);
+    std::vector<LensCase> cases = lens_cases(pinhole);
+    cases.push_back({"pinhole", pinhole});
+    cases.push_back({"parallel rays", without_distortion(pinhole, CameraModel::orthographic)});
+    const GaussianModel few = random_model({.count = 40, .sh_degree = 1, .opacity_hi = 0.6f});
+    int degree = 0;
+    for (const LensCase& c : cases) {
+        SCOPED_TRACE(c.name);
+        SceneLimits limits = small_picture();
+        limits.gradients = !c.camera.orthographic();
+        compare_with_oracle(backend().make, under_sky(few, degree % 4), c.camera,
+                            {.background = {0.2f, 0.9f, 0.4f}, .gradients = limits.gradients},
+                            limits);
+        ++degree;
+    }
+}
+
 /// The camera stands among the Gaussians: they lie beside it, behind it and around it.
 TEST_P(RasterLens, WideLensesFromWithin) {
     for (const LensCase& c : lens_cases(random_camera(22, 1, width(), height(), 0.5))) {

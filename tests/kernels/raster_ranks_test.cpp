@@ -44,6 +44,7 @@ struct Frame {
 
 GaussianModel rows_of(const GaussianModel& model, std::size_t first, std::size_t end) {
     GaussianModel out(end - first, model.sh_degree);
+    out.set_about(model);
     for (int p = 0; p < model.planes(); ++p)
         std::copy(model.plane(p) + first, model.plane(p) + end, out.plane(p));
     return out;
@@ -160,6 +161,7 @@ TEST(RasterRanks, EveryLens) {
     for (const LensCase& lens : lens_cases(random_camera(9, 0, 100, 80))) {
         SCOPED_TRACE(lens.name);
         expect_one_frame(model, lens.camera, {});
+        expect_one_frame(under_sky(model), lens.camera, {});
     }
     Camera panorama = random_camera(24, 0, 128, 64, 2.0);  // goes around
     panorama.model = CameraModel::equirectangular;

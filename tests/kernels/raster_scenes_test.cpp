@@ -56,6 +56,16 @@ TEST_P(RasterScenes, EmptySceneIsTheBackground) {
     }
 }
 
+TEST_P(RasterScenes, SkyInPlaceOfTheBackground) {
+    const GaussianModel plain = random_model({}), model = under_sky(plain);
+    const Camera camera = random_camera(1, 0, 57, 43);
+    RenderOptions options{.background = {0.25f, 0.5f, 1.0f}};
+    compare(model, camera, options, small_picture());
+    options.sky = false;
+    RasterRun a(backend().make()), b(backend().make());
+    EXPECT_EQ(a.draw(model, camera, options).color, b.draw(plain, camera, options).color);
+}
+
 TEST_P(RasterScenes, OneHugeGaussian) {
     GaussianModel model = random_model({.count = 1, .opacity_lo = 0.7f, .opacity_hi = 0.7f});
     const Camera camera = random_camera(3, 0, 130, 90);

@@ -28,7 +28,7 @@ struct Oracle {
 };
 Oracle oracle_of(const GaussianModel& model, const Camera& camera, const RenderOptions& options) {
     const reference::Parameters scene(model);
-    const reference::Options how = reference_options(options);
+    const reference::Options how = reference_options(options, model.sky);
     std::vector<Vec3d> colors;
     for (std::size_t i = 0; i < model.count; ++i)
         colors.push_back(reference::color_of(scene, i, camera.position(), how));
@@ -91,6 +91,7 @@ TEST(RayRasterizer, EveryLensAndShutterIsTheOracles) {
         if (c.camera.orthographic()) continue;
         SCOPED_TRACE(c.name);
         compare(scene(), c.camera, with_depths());
+        compare(under_sky(scene()), c.camera, with_depths());
     }
 }
 

@@ -217,6 +217,28 @@ TEST(Reference, GradientsAgreeWithDifferences) {
     EXPECT_LE(relative_l2(v.parameters.values, differences), 1e-7);
 }
 
+/// What a sky adds to a picture is linear in its coefficients.
+TEST(Reference, GradientOfTheSkyAgreesWithDifferences) {
+    const reference::Parameters scene(random_model({.count = 12, .opacity_hi = 0.8f}));
+    const Camera camera = random_camera(3, 0, 40, 30);
+    reference::Options options;
+    options.sky = under_sky({}, 2).sky;
+    for (float& number : options.sky.sh) number *= 0.25f;  // nothing is cut off at 0
+    options.sky.sh[0] = 0.5f;
+    const auto picture = reference::render(scene, camera, options);
+    const auto upstream = case_upstream(camera.width, camera.height);
+    const auto v = reference::render_backward(scene, camera, options, picture, upstream);
+    const double loss = case_loss(picture);
+    for (std::size_t i = 0; i < 3 * 9; ++i) {
+        reference::Options more = options;
+        more.sky.sh[i] += 0.0625f;
+        const double step = static_cast<double>(more.sky.sh[i]) - options.sky.sh[i];
+        const double slope = (case_loss(reference::render(scene, camera, more)) - loss) / step;
+        EXPECT_NEAR(v.sky[i], slope, 1e-9 * (1 + std::abs(slope))) << i;
+    }
+    for (std::size_t i = 3 * 9; i < v.sky.size(); ++i) EXPECT_EQ(v.sky[i], 0) << i;
+}
+
 reference::Image image_of(const Array& a) {
     return {static_cast<int>(a.dim(1)), static_cast<int>(a.dim(0)), static_cast<int>(a.dim(2)),
             a.values};

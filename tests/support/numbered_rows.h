@@ -43,7 +43,8 @@ inline void number_rows(
 inline bool same_arrays(const RunArrays& a, const RunArrays& b) {
     bool out = a.model.count == b.model.count && a.adam.steps == b.adam.steps &&
                a.adam.base == b.adam.base && a.adam.pending == b.adam.pending &&
-               a.identity.book == b.identity.book;
+               a.identity.book == b.identity.book && a.model.sky == b.model.sky &&
+               std::ranges::equal(a.sky_moments, b.sky_moments);
     each_row_array(
         [&](const RowArray&, const auto& x, const auto& y) {
             out &= x.size() == y.size() &&

@@ -32,6 +32,14 @@ GaussianModel random_model(const SceneRecipe& recipe) {
     return model;
 }
 
+GaussianModel under_sky(GaussianModel model, int degree) {
+    model.sky.degree = degree;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(3 * sh_bases(degree)); ++i)
+        model.sky.sh[i] = static_cast<float>(random_in(77, 6000, i, -0.5, 0.5));
+    model.sky.sh[0] = -1.2f;
+    return model;
+}
+
 Camera random_camera(std::uint64_t seed, std::uint64_t index, int width, int height,
                      double distance) {
     const std::uint64_t stream = 5000 + index;

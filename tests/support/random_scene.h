@@ -19,6 +19,9 @@ struct SceneRecipe {
 };
 GaussianModel random_model(const SceneRecipe& recipe);
 
+/// The same Gaussians before a sky whose red is cut off at 0 in some directions.
+GaussianModel under_sky(GaussianModel model, int degree = 3);
+
 /// Camera number `index` on a sphere of radius `distance` around the origin, looking near it; fx !=
 /// fy, off-centre.
 Camera random_camera(std::uint64_t seed, std::uint64_t index, int width, int height,

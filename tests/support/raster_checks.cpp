@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include "renderer/raster/sky.h"
 #include "tests/support/data.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/render_case.h"
@@ -135,13 +136,32 @@ SceneLimits small_picture() {
     return limits;
 }
 
+namespace {
+
+void compare_sky(const Sky& of, const Camera& camera, const Drawn& drawn,
+                 const reference::PictureGradient& v,
+                 const std::array<double, Sky::kNumbers>& expected) {
+    if (of.empty()) return;
+    PixelDirections directions;
+    directions.follow(camera);
+    const SkyGradient sky = sky_gradient(of, directions, drawn.result.alpha,
+                                         planes_from(v.color, camera.width, camera.height, 3));
+    EXPECT_LE(relative_l2(std::vector<double>(sky.begin(), sky.end()),
+                          std::vector<double>(expected.begin(), expected.end())),
+              1e-4);
+    const auto numbers = static_cast<std::size_t>(3 * sh_bases(of.degree));
+    for (std::size_t i = numbers; i < sky.size(); ++i) EXPECT_EQ(sky[i], 0);
+}
+
+}  // namespace
+
 void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& model,
                          const Camera& camera, RenderOptions options, const SceneLimits& limits) {
     options.counters = options.median_depth = true;
     RasterRun run(make());
     const Drawn drawn = run.draw(model, camera, options);
     const reference::Parameters scene(model);
-    const reference::Options oracle_options = reference_options(options);
+    const reference::Options oracle_options = reference_options(options, model.sky);
     const reference::Picture picture = reference::render(scene, camera, oracle_options);
     EXPECT_EQ(
         violation(compare_with_band(drawn.color, picture.color, picture.fragile, limits.band.tight),
@@ -194,6 +214,7 @@ void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& mod
     std::vector<double> mean2d;
     for (const auto& p : expected.projected) mean2d.insert(mean2d.end(), {p.mean.x, p.mean.y});
     EXPECT_LE(relative_l2(actual.mean2d, mean2d), limits.gradient);
+    compare_sky(oracle_options.sky, camera, drawn, v, expected.sky);
 }
 
 bool all_finite(const std::vector<double>& values) {

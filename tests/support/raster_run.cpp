@@ -39,6 +39,12 @@ class StoringSink final : public GradientSink {
     const RenderOptions& options_;
 };
 
+std::vector<double> widened(const float* values, std::size_t count) {
+    return {values, values + count};
+}
+
+}  // namespace
+
 ImageF planes_from(const std::vector<double>& interleaved, int width, int height, int channels) {
     ImageF out;
     if (interleaved.empty()) return out;
@@ -49,12 +55,6 @@ ImageF planes_from(const std::vector<double>& interleaved, int width, int height
                 interleaved[i * static_cast<std::size_t>(channels) + static_cast<std::size_t>(c)]);
     return out;
 }
-
-std::vector<double> widened(const float* values, std::size_t count) {
-    return {values, values + count};
-}
-
-}  // namespace
 
 RasterRun::RasterRun(std::unique_ptr<Rasterizer> rasterizer)
     : rasterizer_(std::move(rasterizer)), state_(rasterizer_->make_state()) {}
@@ -93,12 +93,13 @@ DrawnGradients RasterRun::backward(const reference::PictureGradient& v) {
     return out;
 }
 
-reference::Options reference_options(const RenderOptions& options) {
+reference::Options reference_options(const RenderOptions& options, const Sky& sky) {
     const RasterRules rules = rules_of(options.compatibility);
     reference::Options out;
     out.background = {static_cast<double>(options.background.x),
                       static_cast<double>(options.background.y),
                       static_cast<double>(options.background.z)};
+    if (options.sky) out.sky = sky;
     out.sh_degree = options.sh_degree;
     out.scale_modifier = static_cast<double>(options.scale_modifier);
     out.antialiased = options.antialiased;

@@ -47,8 +47,10 @@ class RasterRun {
     RenderResult result_;  ///< reused from draw to draw, as the studio does
 };
 
+/// [height][width][channels] as planes; empty stays empty.
+ImageF planes_from(const std::vector<double>& interleaved, int width, int height, int channels);
 /// The same picture asked of the oracle.
-reference::Options reference_options(const RenderOptions& options);
+reference::Options reference_options(const RenderOptions& options, const Sky& sky = {});
 /// The same upstream gradient with nothing at fragile pixels, so that a flipped decision there
 /// cannot matter.
 reference::PictureGradient without_fragile(reference::PictureGradient v,

@@ -18,10 +18,10 @@ inline GaussianModel painted_model() {
 }
 
 /// `through`: changes the cameras before the photos are drawn.
-inline std::shared_ptr<Capture> painted_capture(const std::function<void(Camera&)>& through =
-                                                    [](Camera&) {}) {
+inline std::shared_ptr<Capture> painted_capture(
+    const std::function<void(Camera&)>& through = [](Camera&) {},
+    const GaussianModel& model = painted_model()) {
     auto capture = testing::small_capture(64, 48);
-    const GaussianModel model = painted_model();
     capture->points.clear();
     for (std::size_t i = 0; i < model.count; ++i) {
         SparsePoint point{model.mean(i)};

@@ -101,6 +101,7 @@ TEST(TrainerRanks, WhateverIsLearned) {
     learns.refine_poses = learns.refine_intrinsics = learns.random_background = true;
     learns.pose_from = learns.appearance_from = 2;
     learns.appearance = AppearanceMode::ppisp;
+    learns.sky = SkyKind::sh2;
     expect_one_result(small_capture(), learns, 20);
     TrainingSettings filtered = busy_settings();
     filtered.filter_3d = filtered.absgrad = filtered.revised_opacity = filtered.long_axis = true;

@@ -111,6 +111,7 @@ class LazySource final : public ParameterSource {
     BlockView geometry(std::size_t block, float* scratch) override;
     BlockView sh(std::size_t block, float* scratch) override;
     std::span<const BlockBounds> bounds() const override { return adam_.bounds(); }
+    const Sky* sky() const override { return model_.sky.empty() ? nullptr : &model_.sky; }
 
   private:
     const GaussianModel& model_;

@@ -150,7 +150,7 @@ GaussianModel CudaTraining::model() const {
     wait();
     const DeviceRun& run = engine_->arrays();
     GaussianModel out(run.count(), run.sh_degree());
-    out.antialiased = run.antialiased();
+    run.download_about(out);
     DeviceBuffer<float> plane("a plane of Gaussians");
     plane.resize_discard(run.count(), *stream_);
     for (int p = 0; p < out.planes(); ++p) {

@@ -35,6 +35,8 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
     book_ = arrays.identity.book;
     looks_.values.upload(arrays.appearance.values.span(), stream_);
     looks_.moments.upload(arrays.appearance.moments.span(), stream_);
+    sky_.sky.upload({&model.sky, model.sky.empty() ? 0u : 1u}, stream_);
+    sky_.moments.upload(arrays.sky_moments.span(), stream_);
     bounds_.resize_discard(capacity_ / kBlock, stream_);
     tables_.pending.resize_discard(table_rows * kPendingColumns, stream_);
     std::vector<float> decay;
@@ -54,13 +56,20 @@ RunArrays DeviceRun::download() const {
     out.model.count = count_;
     out.model.capacity = capacity_;
     out.model.sh_degree = sh_degree_;
-    out.model.antialiased = antialiased_;
+    download_about(out.model);
+    if (sky_.moments.size() > 0) fetch(out.sky_moments, sky_.moments, stream_);
     each_row_array([&](const RowArray&, auto& to, const auto& from) { fetch(to, from, stream_); },
                    out, rows_);
     out.identity.book = book_;
     out.appearance = appearance();
     stream_.synchronize();
     return out;
+}
+
+void DeviceRun::download_about(GaussianModel& model) const {
+    model.antialiased = antialiased_;
+    if (sky_.sky.size() > 0) sky_.sky.download({&model.sky, 1}, stream_);
+    stream_.synchronize();
 }
 
 AppearanceState DeviceRun::appearance() const {
@@ -110,7 +119,8 @@ ModelView DeviceRun::view(bool bounded) const {
         .bounds = bounded ? self.bounds_.data() : nullptr,
         .lazy = {self.rows_.adam.moments.data(), self.rows_.adam.last_step.data(),
                  tables_.pending.data(), tables_.decay.data(), tables_.clock.data(),
-                 plane_count(sh_degree_), rows_.filter.size() > 0 ? rows_.filter.data() : nullptr}};
+                 plane_count(sh_degree_), rows_.filter.size() > 0 ? rows_.filter.data() : nullptr},
+        .sky = sky_.sky.size() > 0 ? sky_.sky.data() : nullptr};
 }
 
 bool DeviceRun::grow(std::size_t capacity, std::string& why) {

@@ -37,6 +37,10 @@ struct DeviceLooks {
     DeviceBuffer<float> values{"exposure and colour"}, moments{"exposure and colour"};
     DeviceBuffer<math::PhotoNeighbours> neighbours{"exposure and colour"};  ///< by photo
 };
+struct DeviceSky {
+    DeviceBuffer<Sky> sky{"sky"};  ///< one; empty: there is none
+    DeviceBuffer<float> moments{"sky"};
+};
 /// What LazyView reads besides the rows.
 struct DeviceTables {
     DeviceBuffer<float> pending{"optimizer tables"}, decay{"optimizer tables"};
@@ -65,6 +69,7 @@ class DeviceRun {
     std::uint32_t* tags() { return rows_.identity.tags.data(); }
     IdBook& book() { return book_; }
     DeviceLooks& looks() { return looks_; }
+    DeviceSky& sky() { return sky_; }
     DeviceTables& tables() { return tables_; }
     RunFlags* flags() { return flags_.data(); }
 
@@ -74,12 +79,13 @@ class DeviceRun {
     /// Of the rows in use.
     RowIdentity identity() const;
     AppearanceState appearance() const;
+    /// Into `model` what there is besides its Gaussians.
+    void download_about(GaussianModel& model) const;
 
     std::size_t count() const { return count_; }
     std::size_t capacity() const { return capacity_; }
     int sh_degree() const { return sh_degree_; }
     int planes() const { return plane_count(sh_degree_); }
-    bool antialiased() const { return antialiased_; }
 
     /// Density control has put `count` rows in place, all of them as of step `step`.
     void rows_moved(std::size_t count, std::uint32_t step);
@@ -101,6 +107,7 @@ class DeviceRun {
     IdBook book_;
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
     DeviceLooks looks_;
+    DeviceSky sky_;
     DeviceTables tables_;
     DeviceBuffer<RunFlags> flags_{"flags of a run"};
 };

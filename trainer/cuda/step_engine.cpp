@@ -3,6 +3,7 @@
 #include "trainer/cuda/absolute_statistics.h"
 #include "trainer/cuda/adam_kernels.h"
 #include "trainer/cuda/nudge.h"
+#include "trainer/cuda/sky.h"
 #include "trainer/density/nudge.h"
 
 namespace gs::cuda {
@@ -26,6 +27,12 @@ void fill_inputs(const StepPlan& plan, const AdamTables& tables, const AdamClock
     const AppearancePlan& look = plan.appearance;
     in.appearance = {look.photo, look.camera,  look.photos, look.cameras, look.simple() ? 1u : 0u,
                      look.rate,  look.epsilon, look.width};
+    in.sky = {math::adam_betas_float(plan.sky.batch),
+              plan.sky.rate,
+              plan.sky.epsilon,
+              plan.sky.batch,
+              plan.part.first() ? 1u : 0u,
+              plan.part.last() ? 1u : 0u};
     in.nudge = plan.nudge;
     const adam::Step& step = tables.step();
     std::copy_n(step.rate, kLearningGroups, in.rates);
@@ -179,6 +186,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
         shown_.resize_discard(3 * pixels, stream_);
         look_sums_.resize_discard(kLookSums, stream_);
     }
+    if (plan.sky.on()) sky_sums_.resize_discard(kSkySums, stream_);
     result_.resize_discard(1, stream_);
     if (plan.options.motion) motion_.resize_discard(motion_floats(run_.view(true).stride), stream_);
     pipeline_.prepare(limits);
@@ -211,6 +219,8 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
         partials_.data(),
         look ? shown_.data() : nullptr,
         look ? look_sums_.data() : nullptr,
+        run_.view(true).sky,
+        plan.sky.on() ? sky_sums_.data() : nullptr,
         pipeline_.bytes(),
         plan.options.motion ? motion_.data() : nullptr,
         plan.nudge.on(),
@@ -235,9 +245,18 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     if (!bounds_valid_) launch_bounds(stream_, model, inputs, Blocks::all);
     bounds_valid_ = true;
     PictureView picture{.color = picture_.data()};
+    const SkyLearning sky{{pipeline_.arrays().constants, model.sky, picture_.data(), nullptr,
+                           pipeline_.arrays().final_transmittance},
+                          &inputs->sky,
+                          gradient_.data(),
+                          run_.sky().sky.data(),
+                          run_.sky().moments.data(),
+                          sky_sums_.data(),
+                          run_.flags()};
     pipeline_.project(model);
     pipeline_.list_tiles();
     pipeline_.blend(picture);
+    if (shape.sky != nullptr) launch_sky(stream_, limits, sky.drawn);
     if (shape.shown != nullptr) enqueue_look(shape, false);
     {
         const StageScope scope(&timers_, Stage::loss);
@@ -247,6 +266,7 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
                      result_.data()});
     }
     if (shape.shown != nullptr) enqueue_look(shape, true);
+    if (shape.sky_sums != nullptr) launch_learn_sky(stream_, limits, sky);
     pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr, {}, shape.absolute});
     enqueue_update(shape);
 }
@@ -374,7 +394,7 @@ std::vector<MemoryUse> StepEngine::memory() const {
     out.push_back({"forward state", pipeline_.bytes(), true, pipeline_.high_water()});
     out.push_back({"pictures", picture_.capacity_bytes() + gradient_.capacity_bytes() +
                                    partials_.capacity_bytes() + shown_.capacity_bytes() +
-                                   look_sums_.capacity_bytes()});
+                                   look_sums_.capacity_bytes() + sky_sums_.capacity_bytes()});
     out.push_back({"gradients of a batch", batch_.bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;

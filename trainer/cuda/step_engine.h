@@ -111,6 +111,7 @@ class StepEngine {
     bool bounds_valid_ = false, waited_ = false;
     DeviceBuffer<float> picture_{"picture"}, gradient_{"gradients of a picture"};
     DeviceBuffer<float> shown_{"picture of a photo"}, look_sums_{"sums of exposure and colour"};
+    DeviceBuffer<float> sky_sums_{"sky"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};
     DeviceBuffer<StepResult> result_{"result of a step"};
     DeviceBatch batch_;                                  ///< where a step takes several views

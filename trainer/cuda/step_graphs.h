@@ -17,6 +17,7 @@ struct StepShape {
     FrameLimits limits;
     const void *frame = nullptr, *picture = nullptr, *gradient = nullptr, *partials = nullptr;
     const void *shown = nullptr, *look_sums = nullptr;  ///< null: no exposure is learned
+    const void *sky = nullptr, *sky_sums = nullptr;     ///< null: there is none, or not learned
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     float* motion = nullptr;                            ///< where poses are corrected
     bool nudges = false;                                ///< noise, regularisers, limits of size

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "renderer/math/adam.h"
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
 #include "trainer/density/nudge_rules.h"
@@ -31,11 +32,19 @@ struct AppearanceInputs {
     float rate, epsilon, width;                    ///< AppearancePlan
 };
 
+/// Of the sky: SkyPlan, and which of its batch's views this is.
+struct SkyInputs {
+    math::AdamBetas<float> betas;
+    float rate, epsilon;
+    std::uint32_t views, first, last;
+};
+
 /// One step, sent to the device as one piece; rows of the table follow it.
 struct StepInputs {
     FrameConstants frame;
     LossInputs loss;
     AppearanceInputs appearance;
+    SkyInputs sky;
     NudgePlan nudge;
     LazyClock clock;
     float rates[kPendingColumns];  ///< of this step, bias corrections included, by learning group

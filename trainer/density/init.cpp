@@ -220,7 +220,7 @@ Result<GaussianModel> gaussians_from_model(const GaussianModel& model, const Cap
     for (int p = 0; p < std::min(model.planes(), out.planes()); ++p)
         for (std::size_t row = 0; row < rows.size(); ++row)
             out.at(p, row) = p == kOpacityLogits ? logit(rows[row]) : model.at(p, rows[row]);
-    out.origin = model.origin;
+    out.set_about(model);
     meet_origin(out, capture.origin);
     return out;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "trainer/adam/sky_step.h"
+
 namespace gs {
 
 float unused_value(int plane) {
@@ -14,7 +16,8 @@ bool consistent(const RunArrays& arrays) {
     const GaussianModel& model = arrays.model;
     const AppearanceState& looks = arrays.appearance;
     bool out = model.count > 0 && model.count <= model.capacity && model.capacity % kBlock == 0 &&
-               looks.moments.size() == 2 * looks.values.size();
+               looks.moments.size() == 2 * looks.values.size() &&
+               (arrays.sky_moments.empty() || arrays.sky_moments.size() == kSkyMoments);
     each_row_array(
         [&](const RowArray& array, const auto& values) {
             out &= values.size() == array.columns(model.planes()) * model.capacity ||
@@ -29,7 +32,8 @@ RunArrays rows_like(const RunArrays& like, std::size_t count, std::size_t capaci
     out.model.count = count;
     out.model.capacity = capacity;
     out.model.sh_degree = like.model.sh_degree;
-    out.model.antialiased = like.model.antialiased;
+    out.model.set_about(like.model);
+    out.sky_moments = like.sky_moments;
     static_cast<AdamClock&>(out.adam) = like.adam;
     each_row_array(
         [&](const RowArray& array, auto& values, const auto& from) {
@@ -42,6 +46,8 @@ RunArrays rows_like(const RunArrays& like, std::size_t count, std::size_t capaci
 RunArrays new_run(GaussianModel model, const TrainingSettings& settings) {
     RunArrays out;
     out.model = std::move(model);
+    out.model.sky = initial_sky(settings, out.model.sky);
+    if (settings.sky != SkyKind::none) out.sky_moments.resize(kSkyMoments);
     out.adam = initial_adam_state(out.model, batch_of(settings));
     out.identity = RowIdentity(out.model.count, out.model.capacity);
     add_missing_rows(out, settings);

@@ -27,6 +27,7 @@ struct RunArrays {
     DensityStatistics statistics;
     RowIdentity identity;
     AppearanceState appearance{};  ///< of photos and cameras
+    Buffer<float> sky_moments{};   ///< [kSkyMoments], of model.sky; empty: it is not learned
     Buffer<float> filter{};  ///< by row (trainer/adam/mip_filter.h); empty: nothing is filtered
 };
 

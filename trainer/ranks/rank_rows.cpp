@@ -18,12 +18,13 @@ struct Shape {
     std::uint32_t steps = 0, base = 0, batch = 1;
     int planes = 0;
     LearningRates highest{};
+    Sky sky{};
 };
 
 Message shape_of(const RunArrays& run) {
-    Shape shape{run.model.count, run.model.sh_degree, run.model.antialiased, 0,
-                run.adam.steps,  run.adam.base,       run.adam.batch,        run.adam.planes,
-                run.adam.highest};
+    Shape shape{run.model.count,  run.model.sh_degree, run.model.antialiased, 0,
+                run.adam.steps,   run.adam.base,       run.adam.batch,        run.adam.planes,
+                run.adam.highest, run.model.sky};
     std::uint32_t bit = 1;
     each_row_array(
         [&](const RowArray&, const auto& values) {
@@ -44,6 +45,7 @@ RunArrays empty_run(const Shape& shape, std::size_t rows, std::size_t capacity) 
     run.model.capacity = capacity;
     run.model.sh_degree = shape.sh_degree;
     run.model.antialiased = shape.antialiased;
+    run.model.sky = shape.sky;
     run.adam.steps = shape.steps;
     run.adam.base = shape.base;
     run.adam.batch = shape.batch;
@@ -125,7 +127,8 @@ RunArrays share_rows(Exchange& ranks, const RunArrays* whole) {
         },
         part, whole != nullptr ? *whole : std::as_const(part));
     if (whole == nullptr) return part;
-    part.model.origin = whole->model.origin;
+    part.model.set_about(whole->model);
+    part.sky_moments = whole->sky_moments;
     part.identity.book = whole->identity.book;
     part.appearance = whole->appearance;
     return part;
@@ -137,7 +140,6 @@ RunArrays gather_rows(Exchange& ranks, const RunArrays& part, std::size_t capaci
     RunArrays whole;
     if (ranks.head()) {
         whole = rows_like(part, all, capacity);
-        whole.model.origin = part.model.origin;
         whole.identity.book = part.identity.book;
         whole.appearance = part.appearance;
         each_row_column(

@@ -27,11 +27,11 @@ enum class Order : std::uint8_t {
 /// be named here.
 template <class Options, class Visit>
 void each_option(Options& options, Visit&& visit) {
-    auto& [background, projection, precision, sh_degree, scale_modifier, antialiased, blur,
+    auto& [background, projection, precision, sky, sh_degree, scale_modifier, antialiased, blur,
            near_plane, clip, tint, compatibility, depth, median_depth, gradients, motion,
            intrinsics, absolute, counters, warps, costs, most_pairs] = options;
     const auto each = [&](auto&... values) { (visit(values), ...); };
-    each(background, projection, precision, sh_degree, scale_modifier, antialiased, blur,
+    each(background, projection, precision, sky, sh_degree, scale_modifier, antialiased, blur,
          near_plane, clip, compatibility, depth, median_depth, gradients, motion, intrinsics,
          absolute, counters, most_pairs);
 }
@@ -43,6 +43,7 @@ void each_of_plan(Plan& plan, Visit&& visit) {
     visit(plan.camera);
     each_option(plan.options, visit);
     visit(plan.rates);
+    visit(plan.sky);
     visit(plan.gathers_statistics);
     visit(plan.nudge);
     visit(plan.hashes);
@@ -115,7 +116,7 @@ class RankPart {
         for (const Message& part : parts)
             all += static_cast<std::size_t>(MessageReader(part).get<std::uint64_t>());
         GaussianModel out(all, like.sh_degree);
-        out.antialiased = like.antialiased;
+        out.set_about(like);
         std::size_t first = 0;
         for (const Message& part : parts) {
             MessageReader in(part);

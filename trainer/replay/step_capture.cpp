@@ -30,7 +30,7 @@ std::size_t rows_of(std::span<const std::uint32_t> blocks, std::size_t count) {
 
 GaussianModel empty_like(const GaussianModel& like, std::span<const std::uint32_t> blocks) {
     GaussianModel out(rows_of(blocks, like.count), like.sh_degree, blocks.size() * kBlock);
-    out.antialiased = like.antialiased;
+    out.set_about(like);
     return out;
 }
 
@@ -136,6 +136,9 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
         return fail(ErrorKind::unsupported, "",
                     "a step that also learns from a lidar cannot be captured",
                     "train with --lidar-weight 0");
+    if (!record.before.model.sky.empty())
+        return fail(ErrorKind::unsupported, "", "a step before a sky cannot be captured",
+                    "train with --sky none");
     CapturedStep out;
     StepInputs& in = out.inputs;
     const View& view = *record.plan.view;

@@ -71,6 +71,8 @@
     NUMBER(background_r, 0, "Background", "red, 0..1", "", kAuthors, 0, 1, kLive) \
     NUMBER(background_g, 0, "Background", "green, 0..1", "", kAuthors, 0, 1, kLive) \
     NUMBER(background_b, 0, "Background", "blue, 0..1", "", kAuthors, 0, 1, kLive) \
+    CHOICE(sky, SkyKind, none, "Background", "what is learned of the sky: a colour for each direction, behind all Gaussians, in place of the background", kOwn, kSkies) \
+    NUMBER(lr_sky, 2.5e-3, "Background", "learning rate of the sky's coefficients", "", kOwn, 0, 1, kLog | kLive) \
     TOGGLE(antialiased, false, "Rendering", "train with opacity compensation for the pixel blur", kMip, 0) \
     TOGGLE(filter_3d, false, "Rendering", "3D filter: no Gaussian thinner than a pixel of the nearest photo, with antialiasing: pictures of other sizes keep brightness and sharpness", kMip, 0) \
     CHOICE(projection, ProjectionMethod, ewa, "Rendering", "how Gaussians become ellipses", kUt, kProjections) \

@@ -28,6 +28,11 @@ constexpr SettingChoice kStrategies[] = {{"adc", "clone, split and prune by grad
                                           {"ut",
                                            "by seven points through the whole camera "
                                            "(unscented transform)"}},
+                        kSkies[] = {{"none", "nothing"},
+                                    {"constant", "one colour"},
+                                    {"sh1", "spherical harmonics of degree 1: 4 a channel"},
+                                    {"sh2", "of degree 2: 9"},
+                                    {"sh3", "of degree 3: 16"}},
                         kAppearances[] = {{"none", "nothing"},
                                           {"exposure", "exposure and white balance"},
                                           {"ppisp", "all stages of PPISP"}};

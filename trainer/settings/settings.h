@@ -23,6 +23,9 @@ namespace gs {
 enum class StrategyKind : std::uint8_t { adc, mcmc, budget };        // trainer/settings/strategy.h
 enum class AppearanceMode : std::uint8_t { none, exposure, ppisp };  // trainer/density/appearance.h
 
+/// Of a learned sky: one colour, or harmonics up to degree 1 .. 3 (renderer/scene/sky.h).
+enum class SkyKind : std::uint8_t { none, constant, sh1, sh2, sh3 };
+
 struct TrainingSettings {
 #define GS_TOGGLE(name, usual, ...) bool name = usual;
 #define GS_CHOICE(name, type, usual, ...) type name = type::usual;

@@ -152,6 +152,7 @@ Json splat_json(const PathContents& what, const SplatFile& scene, const Statisti
              {"gaussians", model.count},
              {"sh_degree", model.sh_degree},
              {"antialiased", model.antialiased},
+             {"sky_degree", model.sky.empty() ? Json(nullptr) : Json(model.sky.degree)},
              {"projection", scene.trained.unscented ? "ut" : "ewa"},
              {"widest_angle", scene.trained.widest_angle},
              {"bytes_in_memory", model.bytes()},

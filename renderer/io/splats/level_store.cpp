@@ -19,7 +19,7 @@ std::vector<std::size_t> pieces_of(const LevelSet& set, const LevelChoice& choic
 
 GaussianModel rows_of(const GaussianModel& from, std::size_t offset, std::size_t count) {
     GaussianModel out = GaussianModel::to_fill(count, from.sh_degree);
-    out.antialiased = from.antialiased;
+    out.set_about(from);
     copy_rows(from, offset, count, out, 0);
     return out;
 }

@@ -56,8 +56,12 @@ struct PlyHeader {
     TrainedThrough trained() const;
     /// Comment of ours, "SplatOrigin: 500000 4500000 100"; nullopt: there is none.
     std::optional<Vec3d> origin() const;
+    /// Comments of ours, "SplatSky: 0.1 0.2 0.3", one for each basis: red, green and blue. Empty:
+    /// there are none, or not as many as a degree has.
+    Sky sky() const;
 };
-/// Header lines that say all three of a file of ours; an origin only where there is one.
+/// Header lines that say all of this of a file of ours; an origin and a sky only where there is
+/// one.
 std::string ply_comments(const GaussianModel& model, const TrainedThrough& trained);
 
 /// The value of full red, green or blue among such columns: 1, 255 or 65535, by type and range.

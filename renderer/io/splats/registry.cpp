@@ -74,6 +74,7 @@ std::span<const SplatFormat> splat_formats() {
          read_compressed_ply,
          write_compressed_ply,
          true,
+         true,
          true},
         {"ply",
          "3D Gaussian Splatting PLY",
@@ -81,6 +82,7 @@ std::span<const SplatFormat> splat_formats() {
          recognises_splat_ply,
          read_splat_ply,
          write_splat_ply,
+         true,
          true,
          true},
         {"csv",
@@ -178,6 +180,8 @@ Result<SplatNotes> write_splats(const fs::path& path, const GaussianModel& model
             notes.push_back(
                 fmt::format("{} cannot store the origin {}: positions are relative to it",
                             format->description, text_of_origin(model.origin)));
+        if (!model.sky.empty() && !format->keeps_sky)
+            notes.push_back(format->description + " cannot store the learned sky");
         return notes;
     }
     return fail(ErrorKind::usage, path.string(),

@@ -52,6 +52,7 @@ struct SplatFormat {
                                 const SplatWriteOptions& options) = nullptr;  ///< null: read only
     bool keeps_training = false;                                              ///< TrainedThrough
     bool keeps_origin = false;  ///< GaussianModel::origin
+    bool keeps_sky = false;     ///< GaussianModel::sky
 };
 
 std::span<const SplatFormat> splat_formats();

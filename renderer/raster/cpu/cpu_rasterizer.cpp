@@ -115,39 +115,6 @@ void check_picture(const Camera& camera, const RenderOptions& options, const Ren
     const std::uint64_t held = result.color.values.capacity_bytes() / (3 * sizeof(float));
     if (pixels > held) check_memory(camera, "picture", (pixels - held) * planes * sizeof(float));
 }
-/// How many of a frame's isects are listed at once: all, where memory and 32 bits hold them.
-std::uint64_t pairs_at_once(std::uint64_t isects, const RenderOptions& options,
-                            const CpuState& state) {
-    // slot_from_isect, and with gradients emission_from_isect, touched and isect_gradients.
-    const std::uint64_t each =
-        sizeof(std::uint32_t) +
-        (options.gradients ? 2 * sizeof(std::uint32_t) + sizeof(IsectGradient) : 0);
-    const std::uint64_t held = state.slot_from_isect.capacity_bytes() / sizeof(std::uint32_t),
-                        most = options.most_pairs == 0 ? kMostIsects
-                                                       : std::min(options.most_pairs, kMostIsects),
-                        more = std::min(isects, most) - std::min({isects, most, held});
-    if (more * each < kSmallFrame) return most;
-    const std::uint64_t free = free_machine_bytes();
-    if (free == 0 || more * each <= free) return most;
-    return std::min(most, pairs_that_fit(free + held * each, each));
-}
-
-/// One group of all tiles, or several. Throws FrameTooLarge where gradients cannot be had.
-void choose_groups(CpuState& state, std::uint64_t isects, const ProjectParams& project,
-                   const Camera& camera, const RenderOptions& options) {
-    const std::uint64_t most = pairs_at_once(isects, options, state);
-    if (isects <= most) {
-        const auto tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
-        state.groups.list.assign(1, {0, tiles, isects});
-        state.groups.several = false;
-        return;
-    }
-    const bool around = project.wrap > 0.0f;
-    make_groups(state, most, around);
-    if (!around || !options.gradients) return;
-    const std::uint64_t row = fullest_cut_row(state.groups.list, state.tiles_x);
-    if (row > 0) refuse_row(camera, row, most);
-}
 
 /// The lists of one group: of the only one, or of one of several.
 void list_group(CpuState& state, const TileGroup& group, bool gradients) {
@@ -370,6 +337,15 @@ void CpuRasterizer::draw(ParameterSource& source, const Camera& camera,
         count(lists, group, options, result);
     }
     if (options.costs) finish_costs(lists, result);
+    const Sky* sky = sky_to_draw(source, options);
+    lists.groups.under_sky = sky != nullptr;
+    if (sky != nullptr) {
+        const Span span(Stage::blend);
+        const PixelRows all{0, static_cast<std::size_t>(camera.height)};
+        draw_sky(*sky, camera, options.background,
+                 ranks_ ? state.shared->own_rows(ranks_->rank(), camera.height) : all,
+                 state.directions, result);
+    }
     if (ranks_ == nullptr) return;
     const Span span(Stage::exchange);
     join_picture(*ranks_, state, options, result);
@@ -386,6 +362,10 @@ void draw_again(CpuState& state, const TileGroup& group, const ProjectParams& pr
         picture_params(state, project, camera, options, const_cast<RenderResult&>(result));
     state.groups.tile_evaluated.resize_discard(state.tile_order.size());
     p.pairs_per_tile = state.groups.tile_evaluated.data();
+    if (state.groups.under_sky) {
+        state.groups.color.resize(camera.width, camera.height, 3);
+        p.color = state.groups.color.values.data();
+    }
     for_tiles_of(state, group, [&](std::uint32_t tile) { blend_tile(p, tile); });
 }
 

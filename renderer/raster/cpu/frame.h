@@ -14,6 +14,7 @@
 #include "base/sort.h"
 #include "renderer/math/project_lens.h"
 #include "renderer/raster/rasterizer.h"
+#include "renderer/raster/sky.h"
 #include "renderer/raster/tile_groups.h"
 #include "renderer/raster/view_setup.h"
 
@@ -171,12 +172,15 @@ struct FrameGroups {
     Buffer<std::uint32_t> changes;             ///< as for group_tiles()
     Buffer<GradientSum> sums;                  ///< [slot] over the groups before, or the ranks
     Buffer<std::uint32_t> tile_evaluated;      ///< [tile] what drawing again counts, unused
+    ImageF color;                              ///< what it draws where a sky was put in, unused
+    bool under_sky = false;                    ///< the picture has one
     bool several = false;                      ///< a group's spans and coverage are to be entered
     std::size_t bytes() const;
 };
 struct SharedFrame;  // shared_frame.h
 
 struct CpuState final : ForwardState {
+    PixelDirections directions;                        ///< with a sky
     Buffer<std::uint32_t> candidate_blocks;            ///< block of each candidate
     Buffer<std::uint32_t> candidate_mask;              ///< visible lanes
     Buffer<std::uint32_t> candidate_slot;              ///< first slot
@@ -236,8 +240,9 @@ std::uint64_t project_all(ParameterSource& source, const ProjectParams& params, 
 void sort_by_depth(CpuState& state);
 /// Lists the tiles of every visible Gaussian, so that each tile's list is front to back.
 void emit_isects(CpuState& state, bool gradients);
-/// Cuts the frame that was projected into groups of at most `most` isects.
-void make_groups(CpuState& state, std::uint64_t most, bool around);
+/// One group of all tiles, or several. Throws FrameTooLarge where gradients cannot be had.
+void choose_groups(CpuState& state, std::uint64_t isects, const ProjectParams& project,
+                   const Camera& camera, const RenderOptions& options);
 /// Cuts the groups to the tiles of `own`.
 void keep_groups(CpuState& state, const TileGroup& own);
 /// From now on the state has the spans and coverage of this group of several.

@@ -8,6 +8,7 @@
 #include "base/parallel.h"
 #include "renderer/raster/cpu/frame.h"
 #include "renderer/raster/cpu/shared_frame.h"
+#include "renderer/raster/frame_size.h"
 
 namespace gs::cpu {
 namespace {
@@ -41,6 +42,36 @@ void count_changes(const CpuState& state, Buffer<std::uint32_t>& changes) {
     });
 }
 
+/// Groups of at most `most` isects.
+void make_groups(CpuState& state, std::uint64_t most, bool around) {
+    FrameGroups& groups = state.groups;
+    count_changes(state, groups.changes);
+    groups.list = group_tiles(groups.changes.span(), state.tiles_x, state.tiles_y, most, around);
+    groups.several = groups.list.size() > 1;
+    if (!groups.several) return;
+    std::swap(groups.spans, state.spans);
+    std::swap(groups.coverage, state.coverage);
+    if (state.spans.size() < state.chunks()) state.spans.resize(state.chunks());
+    state.coverage.resize_discard(groups.coverage.size());
+}
+
+/// How many of a frame's isects are listed at once: all, where memory and 32 bits hold them.
+std::uint64_t pairs_at_once(std::uint64_t isects, const RenderOptions& options,
+                            const CpuState& state) {
+    // slot_from_isect, and with gradients emission_from_isect, touched and isect_gradients.
+    const std::uint64_t each =
+        sizeof(std::uint32_t) +
+        (options.gradients ? 2 * sizeof(std::uint32_t) + sizeof(IsectGradient) : 0);
+    const std::uint64_t held = state.slot_from_isect.capacity_bytes() / sizeof(std::uint32_t),
+                        most = options.most_pairs == 0 ? kMostIsects
+                                                       : std::min(options.most_pairs, kMostIsects),
+                        more = std::min(isects, most) - std::min({isects, most, held});
+    if (more * each < kSmallFrame) return most;
+    const std::uint64_t free = free_machine_bytes();
+    if (free == 0 || more * each <= free) return most;
+    return std::min(most, pairs_that_fit(free + held * each, each));
+}
+
 }  // namespace
 
 std::size_t CpuState::bytes() const {
@@ -56,7 +87,7 @@ std::size_t CpuState::bytes() const {
            touched.capacity_bytes() + blended_pairs.capacity_bytes() +
            isect_gradients.capacity_bytes() + slot_evaluated.capacity_bytes() +
            slot_blended.capacity_bytes() + tile_warps.capacity_bytes() +
-           warp_forms.capacity_bytes() + backward.bytes() + groups.bytes() +
+           warp_forms.capacity_bytes() + backward.bytes() + groups.bytes() + directions.bytes() +
            (shared ? shared->bytes() : 0);
 }
 
@@ -64,19 +95,23 @@ std::size_t FrameGroups::bytes() const {
     std::size_t span_bytes = 0;
     for (const auto& of_chunk : spans) span_bytes += of_chunk.capacity() * sizeof(TileSpan);
     return span_bytes + coverage.capacity_bytes() + changes.capacity_bytes() +
-           sums.capacity_bytes() + tile_evaluated.capacity_bytes();
+           sums.capacity_bytes() + tile_evaluated.capacity_bytes() + color.values.capacity_bytes();
 }
 
-void make_groups(CpuState& state, std::uint64_t most, bool around) {
-    FrameGroups& groups = state.groups;
-    count_changes(state, groups.changes);
-    groups.list = group_tiles(groups.changes.span(), state.tiles_x, state.tiles_y, most, around);
-    groups.several = groups.list.size() > 1;
-    if (!groups.several) return;
-    std::swap(groups.spans, state.spans);
-    std::swap(groups.coverage, state.coverage);
-    if (state.spans.size() < state.chunks()) state.spans.resize(state.chunks());
-    state.coverage.resize_discard(groups.coverage.size());
+void choose_groups(CpuState& state, std::uint64_t isects, const ProjectParams& project,
+                   const Camera& camera, const RenderOptions& options) {
+    const std::uint64_t most = pairs_at_once(isects, options, state);
+    if (isects <= most) {
+        const auto tiles = static_cast<std::uint32_t>(state.tiles_x * state.tiles_y);
+        state.groups.list.assign(1, {0, tiles, isects});
+        state.groups.several = false;
+        return;
+    }
+    const bool around = project.wrap > 0.0f;
+    make_groups(state, most, around);
+    if (!around || !options.gradients) return;
+    const std::uint64_t row = fullest_cut_row(state.groups.list, state.tiles_x);
+    if (row > 0) refuse_row(camera, row, most);
 }
 
 void keep_groups(CpuState& state, const TileGroup& own) {

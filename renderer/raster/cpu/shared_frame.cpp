@@ -202,25 +202,11 @@ std::uint64_t list_arrivals(const std::vector<Message>& messages, SharedFrame& s
     return isects;
 }
 
-/// Rows of pixels of the tiles that a rank draws.
-struct PixelRows {
-    std::size_t first, count;
-    PixelRows(const SharedFrame& shared, int rank, int height) {
-        const auto row = [&](int of) {
-            return std::min<std::size_t>(
-                static_cast<std::size_t>(height),
-                shared.first_row[static_cast<std::size_t>(of)] * std::size_t{kTileSize});
-        };
-        first = row(rank);
-        count = row(rank + 1) - first;
-    }
-};
-
 /// Calls visit(span of the rank's part of it) for every plane and array of a picture.
 template <class Visit>
 void each_part(const SharedFrame& shared, int rank, const RenderOptions& options,
                RenderResult& result, Visit&& visit) {
-    const PixelRows rows(shared, rank, result.height);
+    const PixelRows rows = shared.own_rows(rank, result.height);
     const auto width = static_cast<std::size_t>(result.width),
                pixels = width * static_cast<std::size_t>(result.height);
     const auto image = [&](ImageF& of, std::size_t planes) {
@@ -287,6 +273,15 @@ TileGroup SharedFrame::own_tiles(int rank, int tiles_x) const {
     return {first_row[r] * columns, first_row[r + 1] * columns, 0};
 }
 
+PixelRows SharedFrame::own_rows(int rank, int height) const {
+    const auto row = [&](int of) {
+        return std::min<std::size_t>(
+            static_cast<std::size_t>(height),
+            first_row[static_cast<std::size_t>(of)] * std::size_t{kTileSize});
+    };
+    return {row(rank), row(rank + 1) - row(rank)};
+}
+
 std::uint64_t share_splats(Exchange& ranks, CpuState& own) {
     if (!own.shared) own.shared = std::make_unique<SharedFrame>();
     SharedFrame& shared = *own.shared;
@@ -337,7 +332,7 @@ const PixelGradients& share_pixel_gradients(Exchange& ranks, CpuState& own, int 
     const auto columns = static_cast<std::size_t>(width),
                pixels = columns * static_cast<std::size_t>(height);
     const auto each_plane = [&](int rank, auto&& visit, auto& gradients) {
-        const PixelRows rows(shared, rank, height);
+        const PixelRows rows = shared.own_rows(rank, height);
         for (auto* image : {&gradients.color, &gradients.alpha, &gradients.depth}) {
             const std::size_t planes = image->values.size() / pixels;
             visit(*image, planes, rows.first * columns, rows.count * columns);

@@ -29,6 +29,7 @@ struct SharedFrame {
 
     std::size_t bytes() const;
     TileGroup own_tiles(int rank, int tiles_x) const;
+    PixelRows own_rows(int rank, int height) const;
 };
 
 /// Sends the splats of `own`, which was projected, to where they are drawn, and lists those that

@@ -113,6 +113,7 @@ void CudaRasterizer::draw_until_it_fits(CudaState& state, ParameterSource& sourc
     use_device();
     ResidentSource* const resident = dynamic_cast<ResidentSource*>(&source);
     state.model = resident != nullptr ? resident->view() : state.copied.copy(source, *stream_);
+    if (!options.sky) state.model.sky = nullptr;
     const bool fast = options.precision == Precision::fast && !options.gradients;
     state.colors = fast && !draws_through_lens(camera, options) && resident != nullptr
                        ? resident->half_colors()
@@ -240,7 +241,9 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
                                            source.count(), *stream_);
     FrameArrays arrays = state.pipeline.arrays();
     if (state.in_groups)
-        arrays = state.pipeline.blend_groups_backward(state.picture.view, uploaded);
+        arrays = state.pipeline.blend_groups_backward(
+            state.picture.view, state.picture.without_sky(state.model.sky != nullptr, *stream_),
+            uploaded);
     else
         state.pipeline.blend_backward(state.picture.view, uploaded);
     if (options.costs)

@@ -7,6 +7,7 @@
 
 #include "base/parallel.h"
 #include "renderer/raster/cuda/frame_arrays.h"
+#include "renderer/raster/cuda/sky.h"
 #include "renderer/raster/frame_size.h"
 
 namespace gs::cuda {
@@ -18,6 +19,14 @@ std::uint32_t most_isects(const RenderOptions& options) {
     return static_cast<std::uint32_t>(std::min<std::uint64_t>(most, kMaxCapacity));
 }
 
+void enqueue_sky(CudaState& state) {
+    if (state.model.sky == nullptr) return;
+    const PictureView& view = state.picture.view;
+    launch_sky(
+        *state.stream, state.pipeline.limits(),
+        {state.pipeline.arrays().constants, state.model.sky, view.color, view.alpha, nullptr});
+}
+
 /// What changes from frame to frame is read from memory: `state.constants`.
 void enqueue_kernels(CudaState& state) {
     const Stream& stream = *state.stream;
@@ -26,6 +35,7 @@ void enqueue_kernels(CudaState& state) {
     state.pipeline.project(state.model, state.tint, state.colors);
     state.pipeline.list_tiles();
     state.pipeline.blend(state.picture.view);
+    enqueue_sky(state);
     fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
 }
 
@@ -49,6 +59,7 @@ void enqueue_groups(CudaState& state, FrameLimits limits, const Camera& camera) 
         state.pipeline.prepare(limits);
     }
     state.pipeline.draw_groups(state.picture.view);
+    enqueue_sky(state);
     fetch(state.counts.data(), state.pipeline.arrays().counts, 1, stream);
 }
 

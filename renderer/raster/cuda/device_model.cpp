@@ -7,11 +7,13 @@
 namespace gs::cuda {
 
 void DeviceModel::upload(std::span<const float> values, std::size_t stride, std::size_t count,
-                         int sh_degree, std::span<const BlockBounds> bounds, const Stream& stream) {
+                         int sh_degree, std::span<const BlockBounds> bounds, const Stream& stream,
+                         const Sky* sky) {
     CHECK(count < 0xffffffffull, "{} Gaussians", count);
     values_.upload(values, stream);
     const bool bounded = bounds.size() >= (count + kBlock - 1) / kBlock && !bounds.empty();
     if (bounded) bounds_.upload(bounds, stream);
+    if (sky != nullptr) sky_.upload({sky, 1}, stream);
     stream.synchronize();
     rounded_ = false;
     view_ = {};
@@ -20,6 +22,7 @@ void DeviceModel::upload(std::span<const float> values, std::size_t stride, std:
     view_.count = static_cast<std::uint32_t>(count);
     view_.sh_degree = sh_degree;
     view_.bounds = bounded ? bounds_.data() : nullptr;
+    view_.sky = sky != nullptr ? sky_.data() : nullptr;
 }
 
 ModelView DeviceModel::view() const { return view_; }
@@ -40,7 +43,7 @@ DeviceModelSource::DeviceModelSource(const GaussianModel& model,
                                      std::shared_ptr<const Stream> stream)
     : host_(model, bounds), stream_(std::move(stream)) {
     device_.upload(model.values.span(), model.capacity, model.count, model.sh_degree, bounds,
-                   *stream_);
+                   *stream_, host_.sky());
 }
 
 ModelView CopiedSource::copy(ParameterSource& source, const Stream& stream) {
@@ -58,7 +61,7 @@ ModelView CopiedSource::copy(ParameterSource& source, const Stream& stream) {
         store(source.sh(block, scratch), kSh0, planes);
     });
     device_.upload(values_.span(), stride, source.count(), source.sh_degree(), source.bounds(),
-                   stream);
+                   stream, source.sky());
     return device_.view();
 }
 

@@ -15,9 +15,10 @@ namespace gs::cuda {
 /// Planes and bounds in device memory.
 class DeviceModel {
   public:
-    /// As GaussianModel lays it out. Returns when `values` may change.
+    /// As GaussianModel lays it out; Returns when `values` may change.
     void upload(std::span<const float> values, std::size_t stride, std::size_t count, int sh_degree,
-                std::span<const BlockBounds> bounds, const Stream& stream);
+                std::span<const BlockBounds> bounds, const Stream& stream,
+                const Sky* sky = nullptr);
     ModelView view() const;
     /// The colours in half precision, made when first asked for (by one thread at a time) and kept
     /// until the next upload().
@@ -30,6 +31,7 @@ class DeviceModel {
   private:
     DeviceBuffer<float> values_{"Gaussians"};
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
+    DeviceBuffer<Sky> sky_{"sky"};
     DeviceBuffer<std::uint32_t> half_colors_{"colours in half precision"};
     bool rounded_ = false;  ///< half_colors_ holds this model's
     ModelView view_;
@@ -66,6 +68,7 @@ class DeviceModelSource final : public ResidentSource {
     }
     BlockView sh(std::size_t block, float* scratch) override { return host_.sh(block, scratch); }
     std::span<const BlockBounds> bounds() const override { return host_.bounds(); }
+    const Sky* sky() const override { return host_.sky(); }
     ModelView view() const override { return device_.view(); }
     HalfColors half_colors() override { return device_.half_colors(*stream_); }
 

@@ -11,6 +11,7 @@ struct FramePicture {
     DeviceBuffer<float> planes{"picture"};  ///< colour, alpha, depth, median depth
     DeviceBuffer<std::uint16_t> contributors{"contributors of a picture"};
     DeviceBuffer<std::uint32_t> per_tile{"counts per tile"};  ///< isects, pairs
+    DeviceBuffer<float> again{"picture"};
     PictureView view;
 
     void resize(const FrameLimits& limits, const Stream& stream) {
@@ -29,6 +30,13 @@ struct FramePicture {
         view.isects_per_tile = per_tile.data();
         view.pairs_per_tile = limits.counters ? per_tile.data() + tiles : nullptr;
     }
+    /// Where a frame's colours are drawn again: in place, or, where the picture has a sky in it,
+    /// in memory that is for nothing else.
+    float* without_sky(bool has_sky, const Stream& stream) {
+        if (!has_sky) return view.color;
+        again.resize_discard(planes.size(), stream);
+        return again.data();
+    }
     /// New memory is cleared: a frame that does not fit draws nothing, and is fetched before that
     /// is known.
     template <class T>
@@ -39,7 +47,8 @@ struct FramePicture {
             fill_bytes(buffer.data(), 0, buffer.capacity_bytes(), stream);
     }
     std::size_t bytes() const {
-        return planes.capacity_bytes() + contributors.capacity_bytes() + per_tile.capacity_bytes();
+        return planes.capacity_bytes() + again.capacity_bytes() + contributors.capacity_bytes() +
+               per_tile.capacity_bytes();
     }
 };
 

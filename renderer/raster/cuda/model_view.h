@@ -37,6 +37,7 @@ struct ModelView {
     std::int32_t sh_degree = 0;
     BlockBounds* bounds = nullptr;  ///< [blocks], or null: nothing is culled by block
     LazyView lazy;
+    const Sky* sky = nullptr;  ///< or null: there is none
     bool operator==(const ModelView&) const = default;
 };
 

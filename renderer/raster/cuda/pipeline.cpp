@@ -111,9 +111,10 @@ void FramePipeline::draw_groups(const PictureView& picture) {
     }
 }
 
-FrameArrays FramePipeline::blend_groups_backward(const PictureView& picture,
+FrameArrays FramePipeline::blend_groups_backward(const PictureView& picture, float* color,
                                                  const PictureGradientView& gradients) {
     PictureView again = picture;  // the bits that it has; but what is counted is counted already
+    again.color = color;
     again.pairs_per_tile = nullptr;
     again.costs = {};
     groups_.start_sums(stream_, limits_, arrays_);

@@ -51,8 +51,9 @@ class FramePipeline {
     const std::vector<TileGroup>& make_groups();
     /// In the place of list_tiles() and blend().
     void draw_groups(const PictureView& picture);
-    /// In the place of blend_backward(); project backward takes what it returns. Waits.
-    FrameArrays blend_groups_backward(const PictureView& picture,
+    /// In the place of blend_backward(); project backward takes what it returns. Waits. Draws
+    /// again: the colours into `color`.
+    FrameArrays blend_groups_backward(const PictureView& picture, float* color,
                                       const PictureGradientView& gradients);
     /// Of the frame that was drawn in groups; none: it was in one pass.
     const std::vector<TileGroup>& groups() const { return groups_.list(); }
