@@ -39,6 +39,9 @@ class Exchange {
     virtual void fail(const std::string& reason) noexcept = 0;
 };
 
+/// Of a process that is alone: what it sends comes back to it.
+Exchange& one_process();
+
 /// These plain values alone.
 template <class T, std::size_t N>
 Message message_of(std::span<T, N> values) {
@@ -119,8 +122,8 @@ template <class T>
 T value_from_head(Exchange& ranks, const T& own) {
     return MessageReader(from_head(ranks, message_of(std::span(&own, 1)))).get<T>();
 }
-/// To the head: every rank's message, by rank. Elsewhere: empty ones.
-std::vector<Message> at_head(Exchange& ranks, Message own);
+/// To the head: every rank's message, by rank. Elsewhere: empty ones. `patient`: as of from_head().
+std::vector<Message> at_head(Exchange& ranks, Message own, bool patient = false);
 /// To the head: the ranks' values, one rank's after the other's. Elsewhere: none.
 template <class T>
 std::vector<T> joined_at_head(Exchange& ranks, const std::vector<T>& own) {
@@ -134,6 +137,38 @@ std::vector<T> joined_at_head(Exchange& ranks, const std::vector<T>& own) {
     }
     return out;
 }
+/// From the head: of its `all`, which of the others is not read, each rank's `own` values, in the
+/// order of ranks. The others wait for the head as long as it takes.
+template <class T>
+std::vector<T> parted_from_head(Exchange& ranks, const std::vector<T>& all, std::size_t own) {
+    const std::vector<Message> counts =
+        at_head(ranks, message_of(std::span<const std::size_t>(&own, 1)), true);
+    std::vector<Message> send(counts.size());
+    std::span<const T> rest(all);
+    for (std::size_t rank = 0; ranks.head() && rank < send.size(); ++rank) {
+        const auto count = MessageReader(counts[rank]).get<std::size_t>();
+        send[rank] = message_of(rest.first(count));
+        rest = rest.subspan(count);
+    }
+    std::vector<T> out(own);
+    const std::vector<Message> came = ranks.swap(std::move(send), !ranks.head());
+    MessageReader(came[0]).get_all(std::span(out));
+    return out;
+}
+/// On every rank: what each has, by rank.
+template <class T>
+std::vector<T> of_each(Exchange& ranks, const T& own) {
+    const std::vector<Message> send(static_cast<std::size_t>(ranks.size()),
+                                    message_of(std::span<const T>(&own, 1)));
+    std::vector<T> out;
+    for (const Message& from : ranks.swap(send)) out.push_back(MessageReader(from).get<T>());
+    return out;
+}
+/// Of things of which each rank has some, those of the lower ranks first.
+struct Among {
+    std::size_t first = 0, all = 0;  ///< how many are before the own ones; how many there are
+};
+Among among(Exchange& ranks, std::size_t own);
 /// On every rank: the sums of the ranks' numbers, added in the order of ranks.
 std::vector<std::uint64_t> sums_over(Exchange& ranks, const std::vector<std::uint64_t>& own);
 

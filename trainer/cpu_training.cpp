@@ -161,7 +161,9 @@ bool in_batch(const StepPlan& plan) { return plan.part.several() || plan.beams; 
 class CpuTraining final : public TrainingBackend {
   public:
     CpuTraining(std::unique_ptr<Rasterizer> rasterizer, const RankShare* share)
-        : rasterizer_(std::move(rasterizer)), share_(share) {
+        : rasterizer_(std::move(rasterizer)),
+          share_(share),
+          ranks_(share != nullptr ? share->ranks : one_process()) {
         forward_state_ = rasterizer_->make_state();
         view_state_ = rasterizer_->make_state();
     }
@@ -171,13 +173,16 @@ class CpuTraining final : public TrainingBackend {
                                     bool prune_large) override {
         DensityReport report;
         edit([&](RunArrays& run) {
-            report = gs::densify_and_prune(run, settings, extent, prune_large, &save_reserve_);
+            report =
+                gs::densify_and_prune(run, settings, extent, prune_large, &save_reserve_, ranks_);
         });
         return report;
     }
     DensityReport relocate(const TrainingSettings& settings, double extent) override {
         DensityReport report;
-        edit([&](RunArrays& run) { report = gs::relocate(run, settings, extent, &save_reserve_); });
+        edit([&](RunArrays& run) {
+            report = gs::relocate(run, settings, extent, &save_reserve_, ranks_);
+        });
         return report;
     }
     void reset_opacity() override { edit(gs::reset_opacity); }
@@ -208,6 +213,7 @@ class CpuTraining final : public TrainingBackend {
     std::shared_ptr<const Capture> capture_;
     std::unique_ptr<Rasterizer> rasterizer_;
     const RankShare* const share_;  ///< null: all of the run is here
+    Exchange& ranks_;
     RunArrays run_;
     LazyAdam adam_;                                  ///< of run_.adam
     std::vector<math::PhotoNeighbours> neighbours_;  ///< by photo, where appearance is learned
@@ -260,7 +266,7 @@ void CpuTraining::edit(const std::function<void(RunArrays&)>& change) {
 void CpuTraining::size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) {
     adam_.flush(run_.model);
     gs::size_filter(std::as_const(run_.model.values).span().first(3 * run_.model.capacity),
-                    run_.model.count, cameras, near_plane, rows, run_.filter);
+                    run_.model.count, cameras, near_plane, rows, run_.filter, ranks_);
     adam_.set_filter(std::as_const(run_.filter).span());
 }
 
@@ -320,7 +326,7 @@ LossTerms CpuTraining::compare(const StepPlan& plan, const LentPhoto& lent) {
 StepOutcome CpuTraining::step(const StepPlan& plan) {
     keep_save_reserve();
     std::optional<LentPhoto> lent;
-    if (share_ == nullptr || share_->ranks.head()) lent = lend_photo(*plan.view);
+    if (ranks_.head()) lent = lend_photo(*plan.view);
     StepOutcome out;
     out.step = plan.step + 1;
     out.view_index = plan.view_index;
@@ -335,8 +341,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     rasterizer_->forward(source, plan.camera, plan.options, *forward_state_, picture_);
     out.counters = picture_.counters;
     if (lent) out.terms = compare(plan, *lent);
-    bool sound = std::isfinite(out.terms.loss);
-    if (share_ != nullptr) sound = value_from_head(share_->ranks, sound);
+    const bool sound = value_from_head(ranks_, std::isfinite(out.terms.loss));
 
     // Gradients, and an Adam step for every Gaussian seen.
     BlockHashes hashes(share_ != nullptr ? share_->first_block : 0);
@@ -347,7 +352,7 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
     if (sound)
         rasterizer_->backward(source, plan.camera, plan.options, *forward_state_, picture_,
                               gradients_, sink);
-    if (share_ != nullptr && sound) parts_.join(share_->ranks);
+    if (sound) parts_.join(ranks_);
     if (plan.options.motion && sound) out.motion = motion_of(parts_.motion);
     if (plan.options.intrinsics && sound) out.intrinsics = sum_of<kLens>(parts_.lens);
     if (plan.beams) {
@@ -357,8 +362,8 @@ StepOutcome CpuTraining::step(const StepPlan& plan) {
             beams_.run(source, *plan.beams, plan.part.count, plan.options.compatibility, beam_sink);
     }
     if (plan.part.last()) end_step(plan, sink, sound);
-    std::vector<std::uint64_t> sums = {sink.poisoned(), hashes.gradients, hashes.adam};
-    if (share_ != nullptr) sums = sums_over(share_->ranks, sums);
+    const std::vector<std::uint64_t> sums =
+        sums_over(ranks_, {sink.poisoned(), hashes.gradients, hashes.adam});
     out.poisoned = sums[0];
     if (!plan.hashes) return out;
     out.hashes[HashStage::picture] = hash_array(std::as_const(picture_.color.values).span());

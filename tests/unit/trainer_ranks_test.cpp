@@ -5,9 +5,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/rng.h"
 #include "small_run.h"
 #include "tests/support/thread_exchange.h"
 #include "tests/unit/io_files.h"
+#include "trainer/density/relocation.h"
 #include "trainer/ranks/rank_rows.h"
 #include "trainer/ranks/rank_training.h"
 #include "trainer/run/run_files.h"
@@ -80,7 +82,7 @@ void expect_one_result(const std::shared_ptr<Capture>& capture, const TrainingSe
                        int steps) {
     const Outcome one = outcome_of(0, capture, settings, steps);
     EXPECT_GT(one.gaussians, 0u);
-    for (const int ranks : {1, 2, 3, 4}) {
+    for (const int ranks : {1, 2, 3, 4, 5}) {
         SCOPED_TRACE(ranks);
         const Outcome several = outcome_of(ranks, capture, settings, steps);
         EXPECT_EQ(several.gaussians, one.gaussians);
@@ -172,6 +174,118 @@ TEST(TrainerRanks, EditsAndHashesAreThoseOfOneProcess) {
     ASSERT_EQ(hashes[0].size(), hashes[1].size());
     for (std::size_t i = 0; i < hashes[0].size(); ++i) EXPECT_EQ(hashes[0][i], hashes[1][i]) << i;
     EXPECT_TRUE(checkpoints[0] == checkpoints[1]);
+}
+
+/// Counts bytes of messages between a rank and the others.
+class Counted final : public Exchange {
+  public:
+    explicit Counted(Exchange& ranks) : ranks_(ranks) {}
+    int rank() const override { return ranks_.rank(); }
+    int size() const override { return ranks_.size(); }
+    std::vector<Message> swap(std::vector<Message> send, bool patient) override {
+        const std::size_t sent = of_others(send);
+        std::vector<Message> out = ranks_.swap(std::move(send), patient);
+        received += of_others(out);
+        most_at_once = std::max(most_at_once, sent + of_others(out));
+        return out;
+    }
+    void fail(const std::string& reason) noexcept override { ranks_.fail(reason); }
+    std::size_t received = 0, most_at_once = 0;
+
+  private:
+    std::size_t of_others(const std::vector<Message>& messages) const {
+        std::size_t bytes = 0;
+        for (std::size_t r = 0; r < messages.size(); ++r)
+            bytes += static_cast<int>(r) == rank() ? 0 : messages[r].size();
+        return bytes;
+    }
+    Exchange& ranks_;
+};
+
+/// Rows with values of all kinds, among which a round finds some to keep, grow, move and prune.
+RunArrays varied_run(std::size_t rows) {
+    GaussianModel model(rows, 3);
+    std::uint64_t stream = 0;
+    const auto random = [&](std::size_t row) { return random_uniform(5, stream, row); };
+    for (int p = 0; p < model.planes(); ++p, ++stream)
+        for (std::size_t row = 0; row < rows; ++row)
+            model.at(p, row) = p == kOpacityLogits             ? 10 * random(row) - 7
+                               : p >= kLogScales && p < kQuats ? 2 * random(row) - 4
+                                                               : random(row) - 0.5f;
+    RunArrays run = new_run(std::move(model));
+    for (Buffer<float>* values : {&run.adam.moments, &run.statistics.gradient_sum,
+                                  &run.statistics.views, &run.statistics.radius_px}) {
+        ++stream;
+        for (std::size_t row = 0; row < rows; ++row) (*values)[row] = random(row);
+    }
+    for (std::size_t row = 0; row < rows; row += 7) run.identity.tags[row] |= kLockedTag;
+    return run;
+}
+
+using Round = std::function<DensityReport(RunArrays&, Exchange&)>;
+void expect_only_shares(const Round& round, std::size_t rows, int ranks) {
+    SCOPED_TRACE(ranks);
+    const RunArrays before = varied_run(rows);
+    RunArrays one = before, joined;
+    const DensityReport report = round(one, one_process());
+    EXPECT_GT(report.pruned + report.relocated, rows / 10);
+    EXPECT_GT(report.cloned + report.split + report.added, rows / 30);
+    struct Held {
+        std::size_t bytes, rows, received, most_at_once;
+    };
+    std::vector<Held> held(static_cast<std::size_t>(ranks));
+    const auto take_part = [&](Exchange& own) {
+        RunArrays part = share_rows(own, own.head() ? &before : nullptr);
+        Counted counted(own);
+        const DensityReport of_ranks = round(part, counted);
+        held[static_cast<std::size_t>(own.rank())] = {row_bytes(part), part.model.count,
+                                                      counted.received, counted.most_at_once};
+        RunArrays whole = gather_rows(own, part, one.model.capacity);
+        if (!own.head()) return;
+        joined = std::move(whole);
+        EXPECT_EQ(of_ranks.pruned, report.pruned);
+        EXPECT_EQ(of_ranks.wanted, report.wanted);
+        EXPECT_EQ(of_ranks.relocated, report.relocated);
+    };
+    ThreadHub hub(ranks);
+    with_ranks(hub, take_part, take_part);
+    ASSERT_EQ(joined.model.count, one.model.count);
+    EXPECT_TRUE(joined.identity.book == one.identity.book);
+    each_row_array(
+        [&](const RowArray& array, const auto& a, const auto& b) {
+            ASSERT_EQ(a.size(), b.size()) << array.name;
+            EXPECT_TRUE(a.empty() || std::memcmp(a.data(), b.data(), a.size() * 4) == 0)
+                << array.name;
+        },
+        std::as_const(joined), std::as_const(one));
+    // A row's parameters and moments are 708 bytes. What decides is less than 96 of any row, and
+    // at most 16 bytes a row of the run at a time.
+    const std::size_t row = row_bytes(before) / before.model.capacity;
+    for (const Held& of : held) {
+        EXPECT_LT(static_cast<double>(of.bytes), 1.1 * static_cast<double>(row_bytes(one)) / ranks);
+        EXPECT_LT(of.received, of.rows * row + 96 * rows);
+        EXPECT_LE(of.most_at_once, 16 * one.model.count);
+    }
+    EXPECT_LT(held[0].bytes + held[0].most_at_once, row_bytes(one));
+}
+
+TEST(TrainerRanks, RoundsHoldSharesOfTheRowsOnly) {
+    TrainingSettings settings;
+    settings.densify_gradient = 0.6;
+    settings.max_gaussians = 100'000;
+    const Round grow = [&](RunArrays& run, Exchange& ranks) {
+        return densify_and_prune(run, settings, 1.0, false, nullptr, ranks);
+    };
+    const Round move = [&](RunArrays& run, Exchange& ranks) {
+        return relocate(run, settings, 1.0, nullptr, ranks);
+    };
+    for (const int ranks : {2, 4, 7}) {
+        settings.max_gaussians = 100'000;
+        expect_only_shares(grow, 6000, ranks);
+        expect_only_shares(move, 6000, ranks);
+        settings.max_gaussians = 6100;  // fewer than want to grow
+        expect_only_shares(grow, 6000, ranks);
+    }
 }
 
 TEST(TrainerRanks, WhoFailsIsHeardByAll) {

@@ -90,7 +90,7 @@ struct FilteredLane {
 }  // namespace
 
 void size_filter(std::span<const float> means, std::size_t count, std::span<const Camera> cameras,
-                 float near_plane, FilterRows rows, Buffer<float>& filter) {
+                 float near_plane, FilterRows rows, Buffer<float>& filter, Exchange& ranks) {
     const std::size_t capacity = means.size() / 3;
     CHECK(means.size() == 3 * capacity && count <= capacity, "{} of {}", count, means.size());
     if (rows == FilterRows::all || filter.size() != capacity) filter.resize(capacity, 0.0f);
@@ -110,6 +110,7 @@ void size_filter(std::span<const float> means, std::size_t count, std::span<cons
     float largest = 0;
     for (std::size_t i = 0; i < count; ++i)
         if (filter[i] < kUnseen) largest = std::max(largest, filter[i]);
+    for (const float of : of_each(ranks, largest)) largest = std::max(largest, of);
     for (std::size_t i = 0; i < count; ++i)
         if (!(filter[i] < kUnseen)) filter[i] = largest;
     std::fill(filter.begin() + count, filter.end(), 0.0f);

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/buffer.h"
+#include "base/exchange.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/camera.h"
 #include "renderer/scene/gaussian_model.h"
@@ -24,9 +25,11 @@ enum class FilterRows {
 /// `means` [3][capacity]; of the others 0. A camera sees what is beyond `near_plane` and falls into
 /// its picture or 15 % of its width or height beside it. A pixel's size is depth / focal length of
 /// a pinhole, and through any other lens or shutter the side of the square that the pixel covers at
-/// the mean. What no camera sees gets the largest filter that any row has. `filter` is resized.
+/// the mean. What no camera sees gets the largest filter that any row has, of all `ranks`. `filter`
+/// is resized.
 void size_filter(std::span<const float> means, std::size_t count, std::span<const Camera> cameras,
-                 float near_plane, FilterRows rows, Buffer<float>& filter);
+                 float near_plane, FilterRows rows, Buffer<float>& filter,
+                 Exchange& ranks = one_process());
 
 /// Log scales and opacity logits of a block's planes (plane p at planes + p * kBlock), as they are
 /// drawn. `filter`: of its 16 rows.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "base/parallel.h"
@@ -28,77 +29,114 @@ Fate fate_of_row(const GaussianModel& model, const DensityStatistics& statistics
                    rules, may_grow);
 }
 
-Vec3f mean_of_child(const GaussianModel& model, bool long_axis, std::size_t row, std::uint64_t seed,
-                    std::uint64_t step, std::uint64_t child) {
+/// `run_row`: `row` among those of all ranks.
+Vec3f mean_of_child(const GaussianModel& model, bool long_axis, std::size_t row,
+                    std::size_t run_row, std::uint64_t seed, std::uint64_t step,
+                    std::uint64_t child) {
     return child_mean(
         long_axis, model.mean(row),
         {model.at(kLogScales, row), model.at(kLogScales + 1, row), model.at(kLogScales + 2, row)},
         {model.at(kQuats, row), model.at(kQuats + 1, row), model.at(kQuats + 2, row),
          model.at(kQuats + 3, row)},
-        row, seed, step, child);
+        run_row, seed, step, child);
+}
+
+/// Of all ranks' `pulls`, the `room` (fewer than there are) hardest: 1 for each own one of them, 0
+/// for the others. Of equal ones the first.
+std::vector<std::uint8_t> hardest(const std::vector<float>& pulls, std::size_t room,
+                                  Exchange& ranks) {
+    const std::vector<float> all = joined_at_head(ranks, pulls);
+    std::vector<std::uint8_t> grows(all.size());
+    std::vector<std::uint32_t> order(all.size());
+    std::iota(order.begin(), order.end(), 0u);
+    const auto end = order.begin() + static_cast<std::ptrdiff_t>(ranks.head() ? room : 0);
+    std::nth_element(order.begin(), end, order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return all[a] != all[b] ? all[a] > all[b] : a < b;
+    });
+    std::for_each(order.begin(), end, [&](std::uint32_t i) { grows[i] = 1; });
+    return parted_from_head(ranks, grows, pulls.size());
 }
 
 /// Decides every row. When more want to grow than `limit` rows allow, the ones pulled hardest do.
-std::vector<Fate> decide(const GaussianModel& model, const DensityStatistics& statistics,
-                         const RowIdentity& identity, const DensityRules& rules, std::size_t limit,
-                         DensityReport& report) {
+std::vector<Fate> decide(const RunArrays& arrays, const DensityRules& rules, std::size_t limit,
+                         Exchange& ranks, DensityReport& report) {
+    const GaussianModel& model = arrays.model;
+    const DensityStatistics& statistics = arrays.statistics;
+    const RowIdentity& identity = arrays.identity;
     std::vector<Fate> fates = fates_of(model, statistics, identity, rules);
     std::vector<std::uint32_t> growing;
-    std::size_t survivors = 0;
+    std::size_t own_survivors = 0;
     for (std::size_t row = 0; row < model.count; ++row) {
-        survivors += fates[row] != Fate::remove;
+        own_survivors += fates[row] != Fate::remove;
         if (fates[row] == Fate::clone || fates[row] == Fate::split)
             growing.push_back(static_cast<std::uint32_t>(row));
     }
-    report.wanted = growing.size();
-    const std::size_t room = limit > survivors ? limit - survivors : 0;
-    if (growing.size() <= room) return fates;
-    const auto pull = [&](std::uint32_t row) {
-        return density_pull(statistics.gradient_sum[row], statistics.views[row]);
-    };
-    std::sort(growing.begin(), growing.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const float pull_a = pull(a), pull_b = pull(b);
-        return pull_a != pull_b ? pull_a > pull_b : a < b;
-    });
-    for (std::size_t i = room; i < growing.size(); ++i)
-        fates[growing[i]] = fate_of_row(model, statistics, identity, rules, growing[i], false);
+    const std::size_t survivors = among(ranks, own_survivors).all,
+                      room = limit > survivors ? limit - survivors : 0;
+    report.wanted = among(ranks, growing.size()).all;
+    if (report.wanted <= room) return fates;
+    std::vector<float> pulls;
+    for (const std::uint32_t row : growing)
+        pulls.push_back(density_pull(statistics.gradient_sum[row], statistics.views[row]));
+    const std::vector<std::uint8_t> grows = hardest(pulls, room, ranks);
+    for (std::size_t i = 0; i < growing.size(); ++i)
+        if (grows[i] == 0)
+            fates[growing[i]] = fate_of_row(model, statistics, identity, rules, growing[i], false);
     return fates;
 }
 
-RoundRows collect(const GaussianModel& model, const RowIdentity& identity,
-                  const std::vector<Fate>& fates, bool long_axis, std::uint64_t seed,
-                  std::uint64_t step, DensityReport& report) {
+/// The rows that come of this rank's. `report`: counts are of all ranks'.
+RoundRows collect(const RunArrays& arrays, const std::vector<Fate>& fates, bool long_axis,
+                  std::uint64_t seed, Exchange& ranks, DensityReport& report) {
+    const GaussianModel& model = arrays.model;
+    const RowIdentity& identity = arrays.identity;
+    std::size_t removed = 0, clones = 0, splits = 0;
+    for (const Fate fate : fates) {
+        removed += fate == Fate::remove;
+        clones += fate == Fate::clone;
+        splits += fate == Fate::split;
+    }
+    report.pruned = among(ranks, removed).all;
+    report.cloned = among(ranks, clones).all;
+    report.split = among(ranks, splits).all;
+    const std::uint32_t next_id = value_from_head(ranks, identity.book.next);
+    const std::size_t first_row = among(ranks, model.count).first;
+    std::size_t born = among(ranks, clones + 2 * splits).first,
+                listed = among(ranks, model.count - removed + clones + splits).first;
     RoundRows rows;
-    std::uint32_t born = 0;
-    const auto child = [&](std::size_t row, std::uint64_t which) {
-        return mean_of_child(model, long_axis, row, seed, step, which);
+    const auto add = [&](std::size_t row, Origin how, Vec3f mean, std::uint32_t tag) {
+        rows.add(row, how, mean, tag, listed++);
     };
-    const auto new_id = [&] { return later_id(identity.book.next, born++); };
+    const auto new_id = [&] { return later_id(next_id, static_cast<std::uint32_t>(born++)); };
+    const auto add_child = [&](std::size_t row, Origin which) {
+        const Vec3f mean = mean_of_child(model, long_axis, row, first_row + row, seed,
+                                         arrays.adam.steps, which == Origin::second_child ? 1 : 0);
+        add(row, which, mean, new_id());
+    };
     for (std::size_t row = 0; row < model.count; ++row) {
+        const Vec3f mean = model.mean(row);
         switch (fates[row]) {
             case Fate::remove:
-                ++report.pruned;
                 break;
             case Fate::keep:
-                rows.add(row, Origin::kept, model.mean(row), identity.tags[row]);
+                add(row, Origin::kept, mean, identity.tags[row]);
                 break;
             case Fate::clone:
-                ++report.cloned;
-                rows.add(row, Origin::original, model.mean(row), identity.tags[row]);
-                rows.add(row, Origin::copy, model.mean(row), new_id());
+                add(row, Origin::original, mean, identity.tags[row]);
+                add(row, Origin::copy, mean, new_id());
                 break;
             case Fate::split:
-                ++report.split;
-                rows.add(row, Origin::first_child, child(row, 0), new_id());
-                rows.add(row, Origin::second_child, child(row, 1), new_id());
+                add_child(row, Origin::first_child);
+                add_child(row, Origin::second_child);
                 break;
         }
     }
     return rows;
 }
 
+/// `rows`: as rearrange() gives them.
 void place_rows(GaussianModel& model, const RoundRows& rows, const DensityRules& rules) {
-    parallel_for(rows.source.size(), 4096, [&](std::size_t i) {
+    parallel_for(model.count, 4096, [&](std::size_t i) {
         become([&](int plane) -> float& { return model.at(plane, i); }, rows.origin[i],
                rows.mean[i], rules);
     });
@@ -148,30 +186,29 @@ std::vector<Fate> fates_of(const GaussianModel& model, const DensityStatistics& 
 float reset_logit() { return std::log(kResetOpacity / (1.0f - kResetOpacity)); }
 
 DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& settings, double extent,
-                                bool prune_large, Buffer<float>* save_reserve) {
+                                bool prune_large, Buffer<float>* save_reserve, Exchange& ranks) {
     DensityReport report;
-    GaussianModel& model = arrays.model;
-    const std::uint32_t steps = arrays.adam.steps;
-    RowIdentity& identity = arrays.identity;
     const DensityRules rules = density_rules(settings, extent, prune_large);
-    const auto seed = static_cast<std::uint64_t>(settings.seed);
-    std::size_t limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
-    std::vector<Fate> fates = decide(model, arrays.statistics, identity, rules, limit, report);
-    RoundRows rows = collect(model, identity, fates, rules.long_axis, seed, steps, report);
-    if (const std::size_t room = reserve_rows(arrays, rows.source.size(), limit, save_reserve);
-        room < rows.source.size()) {
-        limit = room;
-        report = {};
+    const auto limit = std::max<std::size_t>(1, static_cast<std::size_t>(settings.max_gaussians));
+    const auto planned = [&](std::size_t most) {
+        const std::vector<Fate> fates = decide(arrays, rules, most, ranks, report);
+        return collect(arrays, fates, rules.long_axis, static_cast<std::uint64_t>(settings.seed),
+                       ranks, report);
+    };
+    RoundRows rows = planned(limit);
+    std::size_t wanted = among(ranks, rows.size()).all;
+    if (const std::size_t room = reserve_rows(arrays, wanted, limit, ranks, save_reserve);
+        room < wanted) {
+        rows = planned(room);
         report.out_of_memory = true;
-        fates = decide(model, arrays.statistics, identity, rules, limit, report);
-        rows = collect(model, identity, fates, rules.long_axis, seed, steps, report);
+        wanted = among(ranks, rows.size()).all;
     }
     // A round never leaves an empty model: whatever made everything faint is not helped by that.
-    if (!rows.source.empty()) {
-        rows = in_morton_order(rows);
-        rearrange(arrays, rows);
-        place_rows(model, rows, rules);
-        identity.book.give(report.cloned + 2 * report.split, steps);
+    if (wanted > 0) {
+        rows = rearrange(arrays, in_morton_order(rows, ranks), ranks);
+        place_rows(arrays.model, rows, rules);
+        if (ranks.head())
+            arrays.identity.book.give(report.cloned + 2 * report.split, arrays.adam.steps);
     } else {
         report = {};
     }

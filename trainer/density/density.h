@@ -43,9 +43,11 @@ float reset_logit();
 /// One round of clone, split and prune of settled rows; they end up in Morton order with all that
 /// belongs to them, statistics cleared. Locked rows stay as they are. `extent`: scene extent, world
 /// units. `prune_large`: also by size. Storage grows only as far as the model could still be
-/// copied; that memory is left in `save_reserve` where it is not null.
+/// copied; that memory is left in `save_reserve` where it is not null. Where there are `ranks`,
+/// each has its part of the run (RankRows), before and after; the head's part has the book of ids.
 DensityReport densify_and_prune(RunArrays& arrays, const TrainingSettings& settings, double extent,
-                                bool prune_large, Buffer<float>* save_reserve = nullptr);
+                                bool prune_large, Buffer<float>* save_reserve = nullptr,
+                                Exchange& ranks = one_process());
 /// Opacities above 0.01 become 0.01 where the row is not locked, their moments zero.
 void reset_opacity(RunArrays& arrays);
 

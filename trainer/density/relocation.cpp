@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "base/parallel.h"
@@ -19,19 +21,46 @@ float opacity_of(float logit) {
     return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(logit))));
 }
 
-/// Draws living rows in proportion to their opacity and pull, none more often than it may be
-/// shared.
+/// What draws look at, of each row.
+struct DrawnFrom {
+    std::vector<std::uint32_t> weights;  ///< how often it is drawn; 0: never
+    std::vector<std::uint8_t> most;      ///< Gaussians that may share its place; 0: it is dead
+};
+/// In proportion to opacity and pull. A few that pull beyond measure do not take all.
+DrawnFrom drawn_from(const RelocationInput& in) {
+    constexpr float kMost = 100;
+    const std::size_t count = in.fates.size();
+    DrawnFrom out{std::vector<std::uint32_t>(count), std::vector<std::uint8_t>(count)};
+    for (std::size_t row = 0; row < count; ++row) {
+        if (in.fates[row] == Fate::remove) continue;
+        const float opacity = opacity_of(in.opacity_logits[row]);
+        const double pull =
+            in.pulls.empty() ? 1 : static_cast<double>(std::min(in.pulls[row], kMost));
+        out.most[row] = static_cast<std::uint8_t>(most_shares(opacity));
+        if (!locked_tag(in.tags[row]))
+            out.weights[row] =
+                static_cast<std::uint32_t>(1 + 1e6 * pull * static_cast<double>(opacity));
+    }
+    return out;
+}
+
+/// A Gaussian that comes to the place of row `source`. `place`: RoundRows::place.
+struct Newcomer {
+    std::uint32_t source, place, tag;
+};
+struct Drawn {
+    std::vector<std::uint8_t> shares;  ///< by row: Gaussians that share its place; 0: it moved away
+    std::vector<Newcomer> newcomers;   ///< by source
+    DensityReport report;
+};
+
+/// Draws rows by their weights, none more often than it may be shared.
 class Draws {
   public:
-    explicit Draws(const RelocationInput& in) : in_(in), shares_(in.fates.size(), 1) {
-        sums_.reserve(in.fates.size());
-        for (std::size_t row = 0; row < in.fates.size(); ++row) {
-            if (in.fates[row] != Fate::remove && !locked_tag(in.tags[row]))
-                total_ += static_cast<std::uint64_t>(
-                    1 +
-                    1e6 * pull_of(row) * static_cast<double>(opacity_of(in.opacity_logits[row])));
-            sums_.push_back(total_);
-        }
+    Draws(const DrawnFrom& from, std::uint64_t seed, std::uint64_t step)
+        : most_(from.most), seed_(seed), step_(step), shares_(from.most.size(), 1) {
+        sums_.reserve(from.weights.size());
+        for (const std::uint32_t weight : from.weights) sums_.push_back(total_ += weight);
     }
     /// kNobody: every place is full.
     std::uint32_t draw(std::uint32_t id) {
@@ -40,7 +69,7 @@ class Draws {
         std::size_t row = 0;
         for (std::uint64_t attempt = 0; attempt < kTries; ++attempt) {
             const std::uint64_t bits =
-                random_bits(in_.seed, kRelocationStream + in_.step, id * kTries + attempt);
+                random_bits(seed_, kRelocationStream + step_, id * kTries + attempt);
             row = row_at(bits % total_);
             if (has_room(row)) return take(row);
         }
@@ -49,38 +78,84 @@ class Draws {
                 return take(next);
         return kNobody;
     }
-    std::uint8_t shares(std::size_t row) const { return shares_[row]; }
+    void move_away(std::size_t row) { shares_[row] = 0; }
+    std::vector<std::uint8_t> take_shares() { return std::move(shares_); }
 
   private:
     std::size_t row_at(std::uint64_t at) const {
         return static_cast<std::size_t>(std::upper_bound(sums_.begin(), sums_.end(), at) -
                                         sums_.begin());
     }
-    /// A few that pull beyond measure do not take all.
-    double pull_of(std::size_t row) const {
-        constexpr float kMost = 100;
-        return in_.pulls.empty() ? 1 : static_cast<double>(std::min(in_.pulls[row], kMost));
-    }
     bool alive(std::size_t row) const { return sums_[row] != (row == 0 ? 0 : sums_[row - 1]); }
-    bool has_room(std::size_t row) const {
-        return shares_[row] < most_shares(opacity_of(in_.opacity_logits[row]));
-    }
+    bool has_room(std::size_t row) const { return shares_[row] < most_[row]; }
     std::uint32_t take(std::size_t row) {
         ++shares_[row];
         return static_cast<std::uint32_t>(row);
     }
 
-    const RelocationInput& in_;
+    const std::vector<std::uint8_t>& most_;
+    const std::uint64_t seed_, step_;
     std::vector<std::uint64_t> sums_;  ///< of weights, by row, its own included
     std::vector<std::uint8_t> shares_;
     std::uint64_t total_ = 0;
 };
 
+/// Of all rows of the run.
+Drawn draw(const DrawnFrom& from, std::uint64_t seed, std::uint64_t step, std::uint32_t next_id,
+           std::size_t limit) {
+    const std::size_t count = from.most.size();
+    Drawn out;
+    DensityReport& report = out.report;
+    Draws draws(from, seed, step);
+    const auto came = [&](std::size_t place) {
+        const std::uint32_t id =
+            later_id(next_id, static_cast<std::uint32_t>(out.newcomers.size()));
+        const std::uint32_t to = draws.draw(id);
+        if (to != kNobody) out.newcomers.push_back({to, static_cast<std::uint32_t>(place), id});
+        return to != kNobody;
+    };
+    for (std::size_t row = 0; row < count; ++row) {
+        if (from.most[row] != 0) continue;
+        ++report.dead;
+        if (!came(row)) continue;
+        draws.move_away(row);
+        ++report.relocated;
+    }
+    const std::size_t after = rows_after_relocation(count, limit);
+    while (count + report.added < after && came(count + report.added)) ++report.added;
+    out.shares = draws.take_shares();
+    std::sort(out.newcomers.begin(), out.newcomers.end(), [](const Newcomer& a, const Newcomer& b) {
+        return std::tie(a.source, a.place) < std::tie(b.source, b.place);
+    });
+    return out;
+}
+
+/// The rows that come of those of `in`, the first of which is the run's `first_row`. `shares`: of
+/// them; `newcomers`: to them.
+RoundRows list_rows(const RelocationInput& in, std::size_t first_row,
+                    const std::vector<std::uint8_t>& shares,
+                    const std::vector<Newcomer>& newcomers) {
+    RoundRows rows;
+    const auto mean = [&](std::size_t row) {
+        return Vec3f{in.mean[0][row], in.mean[1][row], in.mean[2][row]};
+    };
+    for (std::size_t row = 0; row < shares.size(); ++row)
+        if (shares[row] > 0)
+            rows.add(row, shares[row] > 1 ? Origin::copy : Origin::kept, mean(row), in.tags[row],
+                     first_row + row, shares[row]);
+    for (const Newcomer& newcomer : newcomers) {
+        const std::size_t row = newcomer.source - first_row;
+        rows.add(row, Origin::copy, mean(row), newcomer.tag, newcomer.place,
+                 static_cast<std::uint8_t>(shares[row] | kNewcomer));
+    }
+    return rows;
+}
+
 /// Everybody that shares a place looks like a part of who was there.
-void share_places(GaussianModel& model, const RoundRows& rows, const SharingRules& rules) {
-    parallel_for(rows.source.size(), 4096, [&](std::size_t i) {
-        share_place([&](int plane) -> float& { return model.at(plane, i); }, rows.share[i],
-                    id_of_tag(rows.tag[i]), rules);
+void share_places(RunArrays& arrays, const RoundRows& rows, const SharingRules& rules) {
+    parallel_for(arrays.model.count, 4096, [&](std::size_t i) {
+        share_place([&](int plane) -> float& { return arrays.model.at(plane, i); }, rows.share[i],
+                    id_of_tag(arrays.identity.tags[i]), rules);
     });
 }
 
@@ -115,50 +190,12 @@ SharingRules sharing_rules(const TrainingSettings& settings, std::uint64_t step)
 }
 
 RelocationPlan plan_relocation(const RelocationInput& in) {
-    const std::size_t count = in.fates.size();
-    RelocationPlan out;
-    DensityReport& report = out.report;
-    Draws draws(in);
-    std::uint32_t born = 0;
-    std::vector<std::uint32_t> target(count, kNobody), added;
-    std::vector<std::uint32_t> new_tag(count, 0);
-    for (std::size_t row = 0; row < count; ++row) {
-        if (in.fates[row] != Fate::remove) continue;
-        ++report.dead;
-        const std::uint32_t id = later_id(in.next_id, born);
-        target[row] = draws.draw(id);
-        if (target[row] == kNobody) continue;
-        new_tag[row] = id;
-        ++born;
-        ++report.relocated;
-    }
-    for (std::size_t more = rows_after_relocation(count, in.limit) - count; more > 0; --more) {
-        const std::uint32_t from = draws.draw(later_id(in.next_id, born));
-        if (from == kNobody) break;
-        added.push_back(from);
-        ++born;
-    }
-    report.added = added.size();
-    const auto add = [&](std::size_t source, Origin origin, std::uint32_t tag,
-                         std::uint8_t came = 0) {
-        out.rows.add(source, origin, {in.mean[0][source], in.mean[1][source], in.mean[2][source]},
-                     tag);
-        out.rows.share.push_back(draws.shares(source) | came);
-    };
-    for (std::size_t row = 0; row < count; ++row) {
-        if (target[row] != kNobody)
-            add(target[row], Origin::copy, new_tag[row], kNewcomer);
-        else
-            add(row, draws.shares(row) > 1 ? Origin::copy : Origin::kept, in.tags[row]);
-    }
-    for (std::uint32_t i = 0; i < added.size(); ++i)
-        add(added[i], Origin::copy,
-            later_id(in.next_id, static_cast<std::uint32_t>(report.relocated) + i), kNewcomer);
-    return out;
+    const Drawn drawn = draw(drawn_from(in), in.seed, in.step, in.next_id, in.limit);
+    return {list_rows(in, 0, drawn.shares, drawn.newcomers), drawn.report};
 }
 
 DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, double extent,
-                       Buffer<float>* save_reserve) {
+                       Buffer<float>* save_reserve, Exchange& ranks) {
     GaussianModel& model = arrays.model;
     const DensityStatistics& statistics = arrays.statistics;
     RowIdentity& identity = arrays.identity;
@@ -169,29 +206,41 @@ DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, doub
         relocation_pulls(settings, {statistics.gradient_sum.data(), model.count},
                          {statistics.views.data(), model.count});
     const auto plane = [&](int p) { return std::span<const float>(model.plane(p), model.count); };
+    const auto input = [&] {  // rows move in memory when storage grows
+        return RelocationInput{fates,
+                               plane(kOpacityLogits),
+                               {plane(kMeans), plane(kMeans + 1), plane(kMeans + 2)},
+                               identity.tags.span(),
+                               pulls};
+    };
+    const std::size_t first_row = among(ranks, model.count).first;
+    DrawnFrom from = drawn_from(input());
+    from = {joined_at_head(ranks, from.weights), joined_at_head(ranks, from.most)};
+    DensityReport report;
     const auto planned = [&](std::size_t limit) {
-        return plan_relocation({fates,
-                                plane(kOpacityLogits),
-                                {plane(kMeans), plane(kMeans + 1), plane(kMeans + 2)},
-                                identity.tags.span(),
-                                pulls,
-                                identity.book.next,
-                                static_cast<std::uint64_t>(settings.seed),
-                                steps,
-                                limit});
+        Drawn drawn;
+        if (ranks.head())
+            drawn = draw(from, static_cast<std::uint64_t>(settings.seed), steps, identity.book.next,
+                         limit);
+        report = drawn.report;
+        const std::vector<std::uint8_t> shares = parted_from_head(ranks, drawn.shares, model.count);
+        std::size_t came = 0;
+        for (const std::uint8_t share : shares) came += share > 1 ? share - 1u : 0u;
+        return list_rows(input(), first_row, shares,
+                         parted_from_head(ranks, drawn.newcomers, came));
     };
     const auto limit = static_cast<std::size_t>(settings.max_gaussians);
-    RelocationPlan plan = planned(limit);
-    const std::size_t wanted = plan.rows.source.size();
-    const std::size_t room = reserve_rows(arrays, wanted, limit, save_reserve);
-    if (room < wanted) plan = planned(room);
-    plan.report.out_of_memory = room < wanted;
-    const RoundRows rows = in_morton_order(plan.rows);
-    rearrange(arrays, rows);
-    share_places(model, rows, sharing_rules(settings, steps));
-    identity.book.give(plan.report.relocated + plan.report.added, steps);
+    RoundRows rows = planned(limit);
+    const std::size_t wanted = among(ranks, rows.size()).all,
+                      room = reserve_rows(arrays, wanted, limit, ranks, save_reserve);
+    if (room < wanted) rows = planned(room);
+    report.out_of_memory = room < wanted;
+    from = {};
+    rows = rearrange(arrays, in_morton_order(rows, ranks), ranks);
+    share_places(arrays, rows, sharing_rules(settings, steps));
+    if (ranks.head()) identity.book.give(report.relocated + report.added, steps);
     clear_round(arrays);
-    return plan.report;
+    return report;
 }
 
 }  // namespace gs

@@ -48,6 +48,6 @@ DensityRules relocation_rules(const TrainingSettings& settings, double extent);
 /// One round in host memory; rows end up in Morton order. Rows that share a place get
 /// moments of zero; moved and added rows get new ids. See densify_and_prune() for the rest.
 DensityReport relocate(RunArrays& arrays, const TrainingSettings& settings, double extent,
-                       Buffer<float>* save_reserve = nullptr);
+                       Buffer<float>* save_reserve = nullptr, Exchange& ranks = one_process());
 
 }  // namespace gs

@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "trainer/density/round_rows.h"
-
 namespace gs {
 namespace {
 
@@ -99,19 +97,13 @@ void put_stretch(const Message& message, const RowArray& array, const GaussianMo
 
 }  // namespace
 
-RankBlocks::RankBlocks(std::size_t blocks, int rank, int ranks) {
-    const auto r = static_cast<std::size_t>(rank), n = static_cast<std::size_t>(ranks);
-    first = blocks * r / n;
-    count = blocks * (r + 1) / n - first;
-}
-
 RunArrays share_rows(Exchange& ranks, const RunArrays* whole) {
     const Message about = from_head(ranks, whole != nullptr ? shape_of(*whole) : Message());
     MessageReader in(about);
     const auto shape = in.get<Shape>();
     const auto all = static_cast<std::size_t>(shape.rows), blocks = (all + kBlock - 1) / kBlock;
     const RankBlocks own(blocks, ranks.rank(), ranks.size());
-    const std::size_t rows = std::min(all, (own.first + own.count) * kBlock) - own.first * kBlock;
+    const std::size_t rows = RankRows(all, ranks.rank(), ranks.size()).count;
     RunArrays part = empty_run(shape, rows, padded_capacity(rows));
     for (std::vector<double>& pending : part.adam.pending) pending = in.list<double>();
     // One array at a time: the head has all of them already.

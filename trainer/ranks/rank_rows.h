@@ -5,15 +5,10 @@
 #include <cstddef>
 
 #include "base/exchange.h"
+#include "trainer/density/round_rows.h"
 #include "trainer/density/row_arrays.h"
 
 namespace gs {
-
-/// Blocks that a rank gets of a run: the same number for all, or one less.
-struct RankBlocks {
-    std::size_t first, count;
-    RankBlocks(std::size_t blocks, int rank, int ranks);
-};
 
 /// This rank's part of the head's `whole`, which is null elsewhere: its rows and the optimizer's
 /// clock. Only the head's part has the rest: origin, book of ids, looks.

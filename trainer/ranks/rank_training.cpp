@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/exception_words.h"
-#include "trainer/density/relocation.h"
 #include "trainer/ranks/rank_rows.h"
 
 namespace gs {
@@ -18,7 +17,11 @@ enum class Order : std::uint8_t {
     arrays,
     tags,
     model,
+    densify,
+    relocate,
     reset_opacity,
+    size_filter,
+    filter,
     render,
     memory
 };
@@ -49,6 +52,13 @@ void each_of_plan(Plan& plan, Visit&& visit) {
     visit(plan.hashes);
 }
 
+/// A round of density control.
+struct RoundOrder {
+    TrainingSettings settings;
+    double extent = 0;
+    bool prune_large = false;  ///< of densify
+};
+
 /// A rank's part of the run. Its functions are called on all ranks together.
 class RankPart {
   public:
@@ -59,10 +69,26 @@ class RankPart {
     /// `whole`: the head's, null elsewhere.
     void start(std::shared_ptr<const Capture> capture, const RunArrays* whole) {
         RunArrays part = share_rows(ranks(), whole);
-        const auto rows = static_cast<std::size_t>(sums_over(ranks(), {part.model.count})[0]);
-        share_.first_block =
-            RankBlocks((rows + kBlock - 1) / kBlock, ranks().rank(), ranks().size()).first;
+        (void)count_rows(part.model.count);
         backend_->start(std::move(capture), std::move(part));
+    }
+    /// Rows of the run after it: `count`.
+    DensityReport round(Order order, const RoundOrder& round, std::size_t& count) {
+        DensityReport report =
+            order == Order::relocate
+                ? backend_->relocate(round.settings, round.extent)
+                : backend_->densify_and_prune(round.settings, round.extent, round.prune_large);
+        count = count_rows(backend_->count());
+        return report;
+    }
+    Buffer<float> filter() const {
+        const Buffer<float> own = backend_->filter();
+        const std::size_t rows = own.empty() ? 0 : backend_->count();
+        const std::vector<float> all =
+            joined_at_head(ranks(), std::vector(own.begin(), own.begin() + rows));
+        Buffer<float> out(all.size());
+        std::copy(all.begin(), all.end(), out.begin());
+        return out;
     }
     void settle() {
         backend_->edit([](RunArrays&) {});
@@ -111,6 +137,12 @@ class RankPart {
     }
 
   private:
+    /// All ranks' rows, of which this one has `own`.
+    std::size_t count_rows(std::size_t own) {
+        const Among rows = among(ranks(), own);
+        share_.first_block = rows.first / kBlock;
+        return rows.all;
+    }
     static GaussianModel joined(const std::vector<Message>& parts, const GaussianModel& like) {
         std::size_t all = 0;
         for (const Message& part : parts)
@@ -169,31 +201,26 @@ class RankTraining final : public TrainingBackend {
     }
     DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                     bool prune_large) override {
-        DensityReport report;
-        edit([&](RunArrays& run) {
-            report = gs::densify_and_prune(run, settings, extent, prune_large);
-        });
-        return report;
+        return round(Order::densify, {settings, extent, prune_large});
     }
     DensityReport relocate(const TrainingSettings& settings, double extent) override {
-        DensityReport report;
-        edit([&](RunArrays& run) { report = gs::relocate(run, settings, extent); });
-        return report;
+        return round(Order::relocate, {settings, extent});
     }
     void reset_opacity() override {
         together(Order::reset_opacity, [&] { own().reset_opacity(); });
     }
-    // The largest of all rows is what some get.
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override {
-        edit([&](RunArrays& run) {
-            gs::size_filter(std::as_const(run.model.values).span().first(3 * run.model.capacity),
-                            run.model.count, cameras, near_plane, rows, run.filter);
-        });
+        together(
+            Order::size_filter,
+            [&](MessageWriter& order) {
+                order.put(near_plane);
+                order.put(rows);
+                order.put_list(std::vector(cameras.begin(), cameras.end()));
+            },
+            [&] { own().size_filter(cameras, near_plane, rows); });
     }
     Buffer<float> filter() const override {
-        bool any = false;
-        own().look_at_arrays([&](const RunArrays& run) { any = !run.filter.empty(); });
-        return any ? arrays().filter : Buffer<float>();
+        return together(Order::filter, [&] { return part_.filter(); });
     }
     bool refines_intrinsics() const override { return true; }
     std::uint64_t steps() const override { return own().steps(); }
@@ -242,6 +269,15 @@ class RankTraining final : public TrainingBackend {
 
   private:
     TrainingBackend& own() const { return part_.backend(); }
+    DensityReport round(Order order, const RoundOrder& round) {
+        DensityReport report = together(
+            order, [&](MessageWriter& message) { message.put(round); },
+            [&] { return part_.round(order, round, count_); });
+        if (count_ > capacity_)  // as in one process: a checkpoint has as many rows
+            capacity_ = grown_capacity(capacity_, count_,
+                                       static_cast<std::size_t>(round.settings.max_gaussians));
+        return report;
+    }
     void share_out(const RunArrays& whole) {
         count_ = whole.model.count;
         capacity_ = whole.model.capacity;
@@ -253,11 +289,22 @@ class RankTraining final : public TrainingBackend {
     std::size_t count_ = 0, capacity_ = 0;                            ///< of the whole run
 };
 
+template <class T>
+void read(MessageReader& in, T& value) {
+    value = in.get<T>();
+}
+void render_ordered(RankPart& part, MessageReader& in, RenderResult& picture) {
+    Camera camera;
+    RenderOptions options;
+    read(in, camera);
+    each_option(options, [&](auto& value) { read(in, value); });
+    part.render(camera, options, in.list<std::uint32_t>(), picture);
+}
 /// Carries out one order; false: it was the last.
 bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
     MessageReader in(message);
-    const auto read = [&](auto& value) { value = in.get<std::remove_cvref_t<decltype(value)>>(); };
-    switch (in.get<Order>()) {
+    const auto order = in.get<Order>();
+    switch (order) {
         case Order::end:
             return false;
         case Order::start:
@@ -265,7 +312,7 @@ bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
             break;
         case Order::step: {
             StepPlan plan;
-            each_of_plan(plan, read);
+            each_of_plan(plan, [&](auto& value) { read(in, value); });
             (void)part.backend().step(plan);
             break;
         }
@@ -282,17 +329,27 @@ bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
         case Order::model:
             (void)part.model();
             break;
+        case Order::densify:
+        case Order::relocate: {
+            std::size_t count = 0;
+            (void)part.round(order, in.get<RoundOrder>(), count);
+            break;
+        }
+        case Order::size_filter: {
+            const auto near_plane = in.get<float>();
+            const auto rows = in.get<FilterRows>();
+            part.backend().size_filter(in.list<Camera>(), near_plane, rows);
+            break;
+        }
+        case Order::filter:
+            (void)part.filter();
+            break;
         case Order::reset_opacity:
             part.backend().reset_opacity();
             break;
-        case Order::render: {
-            Camera camera;
-            RenderOptions options;
-            read(camera);
-            each_option(options, read);
-            part.render(camera, options, in.list<std::uint32_t>(), picture);
+        case Order::render:
+            render_ordered(part, in, picture);
             break;
-        }
         case Order::memory:
             (void)part.memory();
             break;

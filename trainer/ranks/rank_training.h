@@ -12,9 +12,9 @@
 
 namespace gs {
 
-/// The head's backend, on the CPU. Edits and rounds gather all rows at the head and share them out
-/// again. What its calls throw in the middle of an order ends the run on all ranks
-/// (Exchange::fail). `ranks`: lives longer.
+/// The head's backend, on the CPU. Edits gather all rows at the head and share them out again. What
+/// its calls throw in the middle of an order ends the run on all ranks (Exchange::fail). `ranks`:
+/// lives longer.
 std::unique_ptr<TrainingBackend> make_rank_training(Exchange& ranks);
 /// On every rank but the head: carries out orders until dismissed. Throws what an order throws, of
 /// which the others hear, and RankError.
