@@ -46,9 +46,11 @@ enum class Tag : std::uint32_t {
     intrinsics    // likewise
 };
 
-std::uint32_t crc_of(const std::byte* data, std::size_t bytes) {
+/// `before`: of the bytes before these.
+std::uint32_t crc_of(std::span<const std::byte> bytes, std::uint32_t before = 0) {
+    if (bytes.empty()) return before;
     return static_cast<std::uint32_t>(
-        crc32_z(crc32(0, nullptr, 0), reinterpret_cast<const unsigned char*>(data), bytes));
+        crc32_z(before, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
 }
 
 /// Numbers of the run that are one of a kind.
@@ -75,18 +77,35 @@ CaptureNumbers numbers_of(const Capture& capture) {
     return n;
 }
 
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+template <class T>
+std::span<const std::byte> bytes_of(const Buffer<T>& buffer) {
+    return std::as_bytes(buffer.span());
+}
+
 /// Appends sections; remembers the first failure.
 class Writer {
   public:
     explicit Writer(AtomicFile& file) : file_(file) {}
     void section(Tag tag, std::span<const std::byte> payload) {
+        section(tag, [&](const RunPieces::Take& take) { take(payload); });
+    }
+    /// `give(take)`: takes the payload, piece by piece; twice, as its checksum comes first.
+    template <class Give>
+    void section(Tag tag, Give&& give) requires std::invocable<Give, const RunPieces::Take&> {
         struct Header {
-            std::uint32_t tag, crc;
-            std::uint64_t bytes;
-        } const header{static_cast<std::uint32_t>(tag), crc_of(payload.data(), payload.size()),
-                       payload.size()};
-        raw(std::as_bytes(std::span(&header, 1)));
-        raw(payload);
+            std::uint32_t tag, crc = 0;
+            std::uint64_t bytes = 0;
+        } header{static_cast<std::uint32_t>(tag)};
+        give([&](std::span<const std::byte> piece) {
+            header.crc = crc_of(piece, header.crc);
+            header.bytes += piece.size();
+        });
+        raw(bytes_of(header));
+        give([&](std::span<const std::byte> piece) { raw(piece); });
     }
     void raw(std::span<const std::byte> bytes) {
         if (result) result = file_.append(bytes);
@@ -121,8 +140,7 @@ class Reader {
             return broken(what, "is not where it belongs");
         if (size > bytes_.size() - at_ - kHeader) return broken(what, "ends early");
         const auto payload = bytes_.subspan(at_ + kHeader, static_cast<std::size_t>(size));
-        if (crc_of(payload.data(), payload.size()) != head[1])
-            return broken(what, "is damaged (checksum)");
+        if (crc_of(payload) != head[1]) return broken(what, "is damaged (checksum)");
         at_ += kHeader + payload.size();
         return payload;
     }
@@ -191,15 +209,6 @@ Result<TrainingSettings> read_settings(Reader& reader) {
             return reader.broken("settings", "has a value out of range");
     }
     return settings;
-}
-
-template <class T>
-std::span<const std::byte> bytes_of(const T& value) {
-    return std::as_bytes(std::span(&value, 1));
-}
-template <class T>
-std::span<const std::byte> bytes_of(const Buffer<T>& buffer) {
-    return std::as_bytes(buffer.span());
 }
 
 bool plausible(const RunNumbers& n, std::size_t file_size) {
@@ -356,14 +365,14 @@ void write_births(Writer& out, const IdBook& book) {
 }
 
 void write_contents(Writer& out, const Capture& capture, const TrainingSettings& settings,
-                    RunNumbers n, const LearnedCameras& cameras, const RunArrays& arrays) {
-    const GaussianModel& model = arrays.model;
-    const AdamState& adam = arrays.adam;
+                    RunNumbers n, const LearnedCameras& cameras, const RunPieces& run) {
+    const GaussianModel& model = run.about.model;
+    const AdamState& adam = run.about.adam;
     out.raw(std::as_bytes(std::span(kMagic)));
     out.section(Tag::settings, std::as_bytes(std::span<const char>(settings_text(settings))));
     out.section(Tag::capture, bytes_of(numbers_of(capture)));
-    n.count = model.count;
-    n.capacity = model.capacity;
+    n.count = run.count;
+    n.capacity = run.capacity;
     n.sh_degree = static_cast<std::uint32_t>(model.sh_degree);
     n.antialiased = model.antialiased ? 1 : 0;
     n.steps = adam.steps;
@@ -374,21 +383,23 @@ void write_contents(Writer& out, const Capture& capture, const TrainingSettings&
     if (!is_zero(capture.origin)) out.section(Tag::origin, bytes_of(capture.origin));
     if (settings.refine_poses) out.section(Tag::poses, bytes_of(cameras.poses));
     if (settings.refine_intrinsics) out.section(Tag::intrinsics, bytes_of(cameras.intrinsics));
-    each_row_array(
-        [&](const RowArray& array, const auto& values) {
-            if (!array.used(settings)) return;
-            out.section(static_cast<Tag>(array.section), bytes_of(values));
-            if (array.section == kModelSection) write_adam_tables(out, adam);
-            if (array.section == kIdentitySection) write_births(out, arrays.identity.book);
-        },
-        arrays);
-    const AppearanceState& appearance = arrays.appearance;
+    std::size_t number = 0;
+    each_row_array([&](const RowArray& array) {
+        const std::size_t own = number++;
+        if (!array.used(settings)) return;
+        out.section(static_cast<Tag>(array.section),
+                    [&](const RunPieces::Take& take) { run.array(own, take); });
+        if (array.section == kModelSection) write_adam_tables(out, adam);
+        if (array.section == kIdentitySection) write_births(out, run.about.identity.book);
+    });
+    const AppearanceState& appearance = run.about.appearance;
     if (!appearance.empty()) {
         out.section(Tag::appearance, bytes_of(appearance.values));
         out.section(Tag::appearance_moments, bytes_of(appearance.moments));
     }
-    if (!model.sky.empty()) out.section(Tag::sky, bytes_of(model.sky));
-    if (!arrays.sky_moments.empty()) out.section(Tag::sky_moments, bytes_of(arrays.sky_moments));
+    const auto& moments = run.about.sky_moments;
+    if (const Sky& sky = run.about.model.sky; !sky.empty()) out.section(Tag::sky, bytes_of(sky));
+    if (!moments.empty()) out.section(Tag::sky_moments, bytes_of(moments));
 }
 
 }  // namespace
@@ -444,11 +455,11 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     GS_TRY(auto file, AtomicFile::create(path));
     Writer out(file);
     const LearnedCameras cameras = state_->refined.learned(*state_->backend);
-    state_->backend->look_at_arrays([&](const RunArrays& arrays) {
+    state_->backend->look_at_pieces([&](const RunPieces& run) {
         RunNumbers numbers{};
         numbers.extent = state_->extent;
         numbers.drawn = state_->sampler.drawn();
-        write_contents(out, *state_->capture, state_->settings, numbers, cameras, arrays);
+        write_contents(out, *state_->capture, state_->settings, numbers, cameras, run);
     });
     if (!out.result) return out.result;
     return file.commit();

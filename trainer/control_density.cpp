@@ -65,9 +65,7 @@ std::size_t Trainer::State::reduce_to(std::size_t keep) {
              steps(), keep, before, cameras.size());
     try {
         const auto weights = blend_weights(backend->rasterizer(), model(), cameras, options());
-        backend->edit([&](RunArrays& run) {
-            (void)take_rows(run, rows_to_reduce(run.identity, *weights, keep));
-        });
+        backend->remove_rows(rows_to_reduce(backend->identity(), *weights, keep));
     } catch (const std::bad_alloc&) {
         return without_memory();
     } catch (const DeviceError& error) {

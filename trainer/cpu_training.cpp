@@ -195,8 +195,8 @@ class CpuTraining final : public TrainingBackend {
     int sh_degree() const override { return run_.model.sh_degree; }
     RunArrays arrays() const override { return run_; }
     AppearanceState appearance() const override { return run_.appearance; }
-    void look_at_arrays(const std::function<void(const RunArrays&)>& look) const override {
-        look(run_);
+    void look_at_pieces(const std::function<void(const RunPieces&)>& look) const override {
+        look(RunPieces(run_));
     }
     RowIdentity identity() const override {
         RowIdentity out = run_.identity;

@@ -75,7 +75,7 @@ void Trainer::State::take(const StepOutcome& outcome, StepReport& report) {
 
 std::uint64_t Trainer::State::hash_of_arrays() const {
     std::uint64_t out = 0;
-    backend->look_at_arrays([&](const RunArrays& arrays) {
+    look_at_arrays(*backend, [&](const RunArrays& arrays) {
         out = hash_array(arrays.model.values.span());
         out = hash_array(arrays.adam.moments.span(), out);
         out = hash_array(arrays.adam.last_step.span(), out);

@@ -66,6 +66,21 @@ struct StepOutcome {
     StepHashes hashes;  ///< of the stages that this backend reports, if they were asked for
 };
 
+/// A run as a file gets it: no more of it need be in memory than is. Lives during a call.
+struct RunPieces {
+    using Take = std::function<void(std::span<const std::byte>)>;
+    const RunArrays& about;       ///< for all but rows and their arrays
+    bool about_all = true;        ///< has all rows, not a part of them
+    std::size_t count, capacity;  ///< of all rows
+    /// Calls take(bytes) for one piece after the other of the array of this number, in the order
+    /// of each_row_array().
+    std::function<void(std::size_t number, const Take& take)> array;
+
+    explicit RunPieces(const RunArrays& whole);
+    RunPieces(const RunArrays& part, std::size_t count_of_all, std::size_t capacity_of_all)
+        : about(part), about_all(false), count(count_of_all), capacity(capacity_of_all) {}
+};
+
 class TrainingBackend {
   public:
     virtual ~TrainingBackend() = default;
@@ -104,14 +119,14 @@ class TrainingBackend {
     virtual RunArrays arrays() const = 0;
     /// The same without a copy if they are in host memory, so that a run can be saved when memory
     /// is short.
-    virtual void look_at_arrays(const std::function<void(const RunArrays&)>& look) const {
-        look(arrays());
-    }
+    virtual void look_at_pieces(const std::function<void(const RunPieces&)>& look) const;
     /// Which Gaussian each row in use is. Waits for the device.
     virtual RowIdentity identity() const = 0;
     /// Settles every row, lets `change` alter the arrays, and continues with the result; see
     /// Trainer::edit().
     virtual void edit(const std::function<void(RunArrays&)>& change) = 0;
+    /// remove_rows() of trainer/density/run_edit.h.
+    virtual void remove_rows(std::span<const std::uint32_t> rows);
     /// The model with every pending optimizer step applied, not filtered. Waits for the device.
     virtual GaussianModel model() const = 0;
     /// Draws and changes no bit of the run.
@@ -131,6 +146,9 @@ class TrainingBackend {
     virtual std::vector<MemoryUse> memory() const = 0;
     virtual Rasterizer& rasterizer() = 0;
 };
+
+/// Calls look() with all arrays, where possible without a copy.
+void look_at_arrays(const TrainingBackend& of, const std::function<void(const RunArrays&)>& look);
 
 /// Host memory of a picture.
 std::uint64_t picture_bytes(const RenderResult& picture);

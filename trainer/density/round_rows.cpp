@@ -48,7 +48,7 @@ std::vector<std::uint32_t> places_of(const std::vector<SortedRow>& own, Exchange
 /// Sends what belongs to listed rows to the ranks that get them.
 class RowMove {
   public:
-    /// `rows`: in Morton order.
+    /// `rows`: by place.
     RowMove(const RoundRows& rows, Exchange& ranks) : ranks_(ranks) {
         const std::size_t all = among(ranks, rows.size()).all;
         own_ = RankRows(all, ranks.rank(), ranks.size()).count;
@@ -161,7 +161,7 @@ std::size_t reserve_rows(RunArrays& arrays, std::size_t wanted, std::size_t limi
     return least * size;
 }
 
-RoundRows rearrange(RunArrays& arrays, const RoundRows& rows, Exchange& ranks) {
+RoundRows rearrange(RunArrays& arrays, const RoundRows& rows, Exchange& ranks, MovedArrays which) {
     CHECK(settled(arrays));
     const RowMove moved(rows, ranks);
     const std::size_t before = arrays.model.count, after = moved.own();
@@ -185,7 +185,8 @@ RoundRows rearrange(RunArrays& arrays, const RoundRows& rows, Exchange& ranks) {
     };
     each_row_array(
         [&](const RowArray& array, auto& values) {
-            if (array.round == RowArray::unmoved || array.round == RowArray::cleared) return;
+            const bool stays = array.round == RowArray::unmoved || array.round == RowArray::cleared;
+            if (values.empty() || (stays && which == MovedArrays::of_round)) return;
             for (std::size_t c = 0; c < array.columns(arrays.model.planes()); ++c)
                 move(array, row_column(array, arrays, values, c));
         },

@@ -64,10 +64,13 @@ std::size_t grown_capacity(std::size_t capacity, std::size_t wanted, std::size_t
 /// null.
 std::size_t reserve_rows(RunArrays& arrays, std::size_t wanted, std::size_t limit, Exchange& ranks,
                          Buffer<float>* save_reserve);
-/// All arrays move to these rows, in Morton order, for which space is reserved; rows given up
-/// become unused. What a round clears is cleared by clear_round(). Returns origin, mean and share
-/// of the rows that are here now.
-RoundRows rearrange(RunArrays& arrays, const RoundRows& rows, Exchange& ranks);
+/// What a round clears or sets afterwards (RowArray::round) need not move in one.
+enum class MovedArrays { of_round, all };
+/// The arrays move to these rows, which ascend by place and for which space is reserved; rows given
+/// up become unused. What a round clears is cleared by clear_round(). Returns origin, mean and
+/// share of the rows that are here now.
+RoundRows rearrange(RunArrays& arrays, const RoundRows& rows, Exchange& ranks,
+                    MovedArrays which = MovedArrays::of_round);
 void clear_round(RunArrays& arrays);
 
 }  // namespace gs

@@ -86,6 +86,16 @@ void each_row_array(Visit&& visit, Runs&... runs) {
             nullptr, false},
           runs.identity.tags...);
 }
+/// The same for one of them: the array of this number.
+template <class Run, class Visit>
+void visit_row_array(std::size_t number, Run& run, Visit&& visit) {
+    std::size_t next = 0;
+    each_row_array(
+        [&](const RowArray& array, auto& values) {
+            if (next++ == number) visit(array, values);
+        },
+        run);
+}
 /// The same for visitors that give a Result<void>: ends with the first error.
 template <class Visit, class... Runs>
 Result<void> try_each_row_array(Visit&& visit, Runs&... runs) {

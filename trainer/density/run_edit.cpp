@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/parallel.h"
 #include "renderer/scene/crop.h"
+#include "trainer/density/round_rows.h"
 
 namespace gs {
 namespace {
@@ -61,6 +62,23 @@ TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows) {
         arrays, taken.arrays);
     arrays.model.count = after;
     return taken;
+}
+
+void remove_rows(RunArrays& arrays, std::span<const std::uint32_t> rows, Exchange& ranks) {
+    const std::size_t count = arrays.model.count, all = among(ranks, count).all;
+    std::vector<std::uint8_t> removed(ranks.head() ? all : 0);
+    for (const std::uint32_t row : rows) {
+        CHECK(row < removed.size() && rows.size() < all, "row {} of {}", row, all);
+        removed[row] = 1;
+    }
+    removed = parted_from_head(ranks, removed, count);
+    const auto kept = static_cast<std::size_t>(std::count(removed.begin(), removed.end(), 0));
+    std::size_t place = among(ranks, kept).first;
+    RoundRows left;
+    for (std::size_t row = 0; row < count; ++row)
+        if (removed[row] == 0)
+            left.add(row, Origin::kept, arrays.model.mean(row), arrays.identity.tags[row], place++);
+    (void)rearrange(arrays, left, ranks, MovedArrays::all);
 }
 
 void put_back(RunArrays& arrays, const TakenRows& taken) {

@@ -32,6 +32,10 @@ std::vector<std::uint32_t> rows_to_reduce(const RowIdentity& identity,
 
 /// Takes `rows` out (ascending, each once, not all there are); the others keep their order.
 TakenRows take_rows(RunArrays& arrays, std::span<const std::uint32_t> rows);
+/// The same for good. `rows`: of the run; where there are `ranks`, the head's, and each has its
+/// part of the run, before and after.
+void remove_rows(RunArrays& arrays, std::span<const std::uint32_t> rows,
+                 Exchange& ranks = one_process());
 /// Puts them where they were, or behind the last row where there are fewer now. take_rows() and
 /// put_back() of the same rows leave the same bits.
 void put_back(RunArrays& arrays, const TakenRows& taken);

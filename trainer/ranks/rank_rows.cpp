@@ -126,31 +126,55 @@ RunArrays share_rows(Exchange& ranks, const RunArrays* whole) {
     return part;
 }
 
+void array_at_head(Exchange& ranks, const RunArrays& part, std::size_t number, std::size_t capacity,
+                   const RunPieces::Take& take) {
+    const std::size_t blocks = among(ranks, part.model.blocks()).all;
+    visit_row_array(number, part, [&](const RowArray& array, const auto& values) {
+        using T = std::remove_cvref_t<decltype(values[0])>;
+        constexpr std::size_t kMost = kMostBytes / sizeof(T);
+        if (values.empty()) return;
+        const std::size_t columns = array.columns(part.model.planes());
+        const bool moments = array.layout == RowArray::moments;
+        for (std::size_t c = 0; c < (moments ? 1 : columns); ++c) {
+            const auto column = row_column(array, part, values, c);
+            for (int rank = 0; rank < ranks.size(); ++rank) {
+                const std::size_t there =
+                    RankBlocks(blocks, rank, ranks.size()).count * column.stride;
+                for (std::size_t at = 0; at < there; at += kMost) {
+                    Message piece;
+                    if (rank == ranks.rank())
+                        piece =
+                            message_of(std::span(column.first + at, std::min(kMost, there - at)));
+                    const std::vector<Message> came = at_head(ranks, std::move(piece), true);
+                    if (ranks.head()) take(came[static_cast<std::size_t>(rank)].span());
+                }
+            }
+            if (!ranks.head()) continue;
+            std::size_t left = (capacity / kBlock - blocks) * column.stride;
+            const std::vector<T> unused(std::min(kMost, left), column.unused);
+            for (; left > 0; left -= std::min(kMost, left))
+                take(std::as_bytes(std::span(unused).first(std::min(kMost, left))));
+        }
+    });
+}
+
 RunArrays gather_rows(Exchange& ranks, const RunArrays& part, std::size_t capacity) {
-    std::vector<std::uint64_t> sums = sums_over(ranks, {part.model.count});
-    const auto all = static_cast<std::size_t>(sums[0]), blocks = (all + kBlock - 1) / kBlock;
+    const std::size_t all = among(ranks, part.model.count).all;
     RunArrays whole;
     if (ranks.head()) {
         whole = rows_like(part, all, capacity);
         whole.identity.book = part.identity.book;
         whole.appearance = part.appearance;
-        each_row_column(
-            [&](const auto& column) {
-                for (std::size_t row = blocks * kBlock; row < capacity; ++row)
-                    column[row] = column.unused;
-            },
-            whole);
     }
+    std::size_t number = 0;
     each_row_array(
-        [&](const RowArray& array, const auto& from, auto& values) {
-            if (from.empty()) return;
-            const std::vector<Message> parts = at_head(
-                ranks, stretch_of(array, part.model, from, RankBlocks(part.model.blocks(), 0, 1)));
-            for (int rank = 0; ranks.head() && rank < ranks.size(); ++rank)
-                put_stretch(parts[static_cast<std::size_t>(rank)], array, whole.model, values,
-                            RankBlocks(blocks, rank, ranks.size()));
+        [&](const RowArray&, auto& values) {
+            auto* to = reinterpret_cast<std::byte*>(values.data());
+            array_at_head(ranks, part, number++, capacity, [&](std::span<const std::byte> piece) {
+                to = std::copy(piece.begin(), piece.end(), to);
+            });
         },
-        part, whole);
+        whole);
     return whole;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/exception_words.h"
+#include "trainer/density/run_edit.h"
 #include "trainer/ranks/rank_rows.h"
 
 namespace gs {
@@ -15,6 +16,8 @@ enum class Order : std::uint8_t {
     step,
     settle,
     arrays,
+    array,
+    remove_rows,
     tags,
     model,
     densify,
@@ -95,8 +98,8 @@ class RankPart {
     }
     RunArrays arrays(std::size_t capacity) const {
         RunArrays out;
-        backend_->look_at_arrays(
-            [&](const RunArrays& part) { out = gather_rows(ranks(), part, capacity); });
+        look_at_arrays(*backend_,
+                       [&](const RunArrays& part) { out = gather_rows(ranks(), part, capacity); });
         return out;
     }
     std::vector<std::uint32_t> tags() const {
@@ -118,13 +121,27 @@ class RankPart {
         }
         backend_->render(camera, options, picture);
     }
+    void array(std::size_t number, std::size_t capacity, const RunPieces::Take& take) const {
+        look_at_arrays(*backend_, [&](const RunArrays& part) {
+            array_at_head(ranks(), part, number, capacity, take);
+        });
+    }
+    /// `rows`: the head's. Returns how many rows the run has then.
+    std::size_t remove_rows(std::span<const std::uint32_t> rows) {
+        backend_->edit([&](RunArrays& part) { gs::remove_rows(part, rows, ranks()); });
+        return count_rows(backend_->count());
+    }
     GaussianModel model() const {
         const GaussianModel own = backend_->model();
-        MessageWriter message;
-        message.put(static_cast<std::uint64_t>(own.count));
-        for (int p = 0; p < own.planes(); ++p) message.put_all(std::span(own.plane(p), own.count));
-        const std::vector<Message> parts = at_head(ranks(), message.take());
-        return ranks().head() ? joined(parts, own) : GaussianModel();
+        const std::size_t all = among(ranks(), own.count).all;
+        GaussianModel out(ranks().head() ? all : 0, own.sh_degree);
+        out.set_about(own);
+        for (int p = 0; p < own.planes(); ++p) {
+            const std::vector<float> plane =
+                joined_at_head(ranks(), std::vector(own.plane(p), own.plane(p) + own.count));
+            std::copy(plane.begin(), plane.end(), out.plane(p));
+        }
+        return out;
     }
     /// By use, of all ranks; at the head.
     std::vector<MemoryUse> memory() const {
@@ -143,23 +160,6 @@ class RankPart {
         share_.first_block = rows.first / kBlock;
         return rows.all;
     }
-    static GaussianModel joined(const std::vector<Message>& parts, const GaussianModel& like) {
-        std::size_t all = 0;
-        for (const Message& part : parts)
-            all += static_cast<std::size_t>(MessageReader(part).get<std::uint64_t>());
-        GaussianModel out(all, like.sh_degree);
-        out.set_about(like);
-        std::size_t first = 0;
-        for (const Message& part : parts) {
-            MessageReader in(part);
-            const auto count = static_cast<std::size_t>(in.get<std::uint64_t>());
-            for (int p = 0; p < out.planes(); ++p)
-                in.get_all(std::span(out.plane(p) + first, count));
-            first += count;
-        }
-        return out;
-    }
-
     RankShare share_;
     std::unique_ptr<TrainingBackend> backend_;
 };
@@ -197,7 +197,7 @@ class RankTraining final : public TrainingBackend {
             [&](MessageWriter& order) {
                 each_of_plan(plan, [&](const auto& value) { order.put(value); });
             },
-            [&] { return own().step(plan); });
+            [&] { return own_.step(plan); });
     }
     DensityReport densify_and_prune(const TrainingSettings& settings, double extent,
                                     bool prune_large) override {
@@ -207,7 +207,7 @@ class RankTraining final : public TrainingBackend {
         return round(Order::relocate, {settings, extent});
     }
     void reset_opacity() override {
-        together(Order::reset_opacity, [&] { own().reset_opacity(); });
+        together(Order::reset_opacity, [&] { own_.reset_opacity(); });
     }
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override {
         together(
@@ -217,31 +217,43 @@ class RankTraining final : public TrainingBackend {
                 order.put(rows);
                 order.put_list(std::vector(cameras.begin(), cameras.end()));
             },
-            [&] { own().size_filter(cameras, near_plane, rows); });
+            [&] { own_.size_filter(cameras, near_plane, rows); });
     }
     Buffer<float> filter() const override {
         return together(Order::filter, [&] { return part_.filter(); });
     }
     bool refines_intrinsics() const override { return true; }
-    std::uint64_t steps() const override { return own().steps(); }
+    std::uint64_t steps() const override { return own_.steps(); }
     std::size_t count() const override { return count_; }
-    int sh_degree() const override { return own().sh_degree(); }
+    int sh_degree() const override { return own_.sh_degree(); }
     RunArrays arrays() const override {
         return together(Order::arrays, [&] { return part_.arrays(capacity_); });
     }
-    AppearanceState appearance() const override { return own().appearance(); }
+    void look_at_pieces(const std::function<void(const RunPieces&)>& look) const override {
+        look_at_arrays(own_, [&](const RunArrays& part) {
+            RunPieces run(part, count_, capacity_);
+            run.array = [&](std::size_t number, const RunPieces::Take& take) {
+                together(
+                    Order::array, [&](MessageWriter& order) { order.put(number); },
+                    [&] { part_.array(number, capacity_, take); });
+            };
+            look(run);
+        });
+    }
+    void remove_rows(std::span<const std::uint32_t> rows) override {
+        together(Order::remove_rows, [&] { count_ = part_.remove_rows(rows); });
+    }
+    AppearanceState appearance() const override { return own_.appearance(); }
     RowIdentity identity() const override {
-        RowIdentity out = own().identity();
+        RowIdentity out = own_.identity();
         const auto tags = together(Order::tags, [&] { return part_.tags(); });
         out.tags.resize_discard(tags.size());
         std::copy(tags.begin(), tags.end(), out.tags.begin());
         return out;
     }
     void edit(const std::function<void(RunArrays&)>& change) override {
-        RunArrays whole = together(Order::settle, [&] {
-            part_.settle();
-            return part_.arrays(capacity_);
-        });
+        together(Order::settle, [&] { part_.settle(); });
+        RunArrays whole = arrays();
         change(whole);
         share_out(whole);
     }
@@ -268,7 +280,6 @@ class RankTraining final : public TrainingBackend {
     Rasterizer& rasterizer() override { return *rasterizer_; }
 
   private:
-    TrainingBackend& own() const { return part_.backend(); }
     DensityReport round(Order order, const RoundOrder& round) {
         DensityReport report = together(
             order, [&](MessageWriter& message) { message.put(round); },
@@ -285,6 +296,7 @@ class RankTraining final : public TrainingBackend {
     }
     std::shared_ptr<const Capture> capture_;
     RankPart part_;
+    TrainingBackend& own_ = part_.backend();
     std::unique_ptr<Rasterizer> rasterizer_ = make_cpu_rasterizer();  ///< of this process alone
     std::size_t count_ = 0, capacity_ = 0;                            ///< of the whole run
 };
@@ -318,10 +330,15 @@ bool carry_out(RankPart& part, const Message& message, RenderResult& picture) {
         }
         case Order::settle:
             part.settle();
-            (void)part.arrays(0);
             break;
         case Order::arrays:
             (void)part.arrays(0);
+            break;
+        case Order::array:
+            part.array(in.get<std::size_t>(), 0, {});
+            break;
+        case Order::remove_rows:
+            (void)part.remove_rows({});
             break;
         case Order::tags:
             (void)part.tags();

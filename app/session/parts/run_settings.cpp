@@ -137,7 +137,7 @@ Result<void> RunSettings::check_crop(const TrainingSettings& changed) const {
     if (!ctx_.scene || !ctx_.scene->run) return {};
     const Trainer& trainer = ctx_.scene->run->trainer();
     std::size_t outside = 0;
-    trainer.backend().look_at_arrays([&](const RunArrays& arrays) {
+    look_at_arrays(trainer.backend(), [&](const RunArrays& arrays) {
         outside = rows_to_crop(arrays.model, arrays.identity, *box).size();
     });
     if (outside < trainer.gaussian_count()) return {};

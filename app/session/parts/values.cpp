@@ -132,8 +132,8 @@ void Values::find(const Shown& shown, const ViewRequest& request) {
     } else if (is_of_run(value) && !scene.trainer) {
         found_.problem = "only in a training run: open a capture or a checkpoint";
     } else if (is_of_run(value)) {
-        scene.trainer->backend().look_at_arrays(
-            [&](const RunArrays& run) { values_of_run(value, run, by_row_); });
+        look_at_arrays(scene.trainer->backend(),
+                       [&](const RunArrays& run) { values_of_run(value, run, by_row_); });
         if (value == GaussianValue::density || value == GaussianValue::views)
             found_.note = "since the last round of density control";
         if (by_row_.empty())
