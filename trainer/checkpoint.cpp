@@ -445,11 +445,6 @@ Result<TrainingSnapshot> read_checkpoint(const fs::path& path, const Capture* ca
     return out;
 }
 
-tl::unexpected<Error> other_cameras(const fs::path& checkpoint) {
-    return fail(ErrorKind::malformed, checkpoint.string(),
-                "its corrected cameras do not belong to this capture");
-}
-
 Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     const Span span(Stage::checkpoint, steps_done());
     GS_TRY(auto file, AtomicFile::create(path));
@@ -463,17 +458,6 @@ Result<void> Trainer::save_checkpoint(const fs::path& path) const {
     });
     if (!out.result) return out.result;
     return file.commit();
-}
-
-Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
-                                                 std::shared_ptr<const Capture> capture,
-                                                 std::unique_ptr<TrainingBackend> backend) {
-    const Span span(Stage::checkpoint);
-    GS_TRY(auto contents, read_checkpoint(checkpoint, capture.get()));
-    auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
-    GS_TRY_VOID(state->may_draw());
-    if (!state->restore(std::move(contents))) return other_cameras(checkpoint);
-    return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
 }
 
 bool is_checkpoint(const fs::path& path) {

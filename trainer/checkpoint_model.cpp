@@ -31,6 +31,22 @@ std::vector<std::size_t> trained_views(const Capture& capture) {
 
 }  // namespace
 
+tl::unexpected<Error> other_cameras(const fs::path& checkpoint) {
+    return fail(ErrorKind::malformed, checkpoint.string(),
+                "its corrected cameras do not belong to this capture");
+}
+
+Result<std::unique_ptr<Trainer>> Trainer::resume(const fs::path& checkpoint,
+                                                 std::shared_ptr<const Capture> capture,
+                                                 std::unique_ptr<TrainingBackend> backend) {
+    const Span span(Stage::checkpoint);
+    GS_TRY(auto contents, read_checkpoint(checkpoint, capture.get()));
+    auto state = std::make_unique<State>(std::move(capture), contents.settings, std::move(backend));
+    GS_TRY_VOID(state->may_draw());
+    if (!state->restore(std::move(contents))) return other_cameras(checkpoint);
+    return std::unique_ptr<Trainer>(new Trainer(std::move(state)));
+}
+
 Result<CheckpointViews> read_checkpoint_views(const fs::path& checkpoint, const Capture& capture) {
     const auto head = read_checkpoint_head(checkpoint);
     if (head && head->settings.appearance == AppearanceMode::none &&

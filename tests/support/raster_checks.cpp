@@ -161,8 +161,8 @@ void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& mod
     RasterRun run(make());
     const Drawn drawn = run.draw(model, camera, options);
     const reference::Parameters scene(model);
-    const reference::Options oracle_options = reference_options(options, model.sky);
-    const reference::Picture picture = reference::render(scene, camera, oracle_options);
+    const auto oracle_options = reference_options(options, model.sky);
+    const auto picture = reference::render(scene, camera, oracle_options);
     EXPECT_EQ(
         violation(compare_with_band(drawn.color, picture.color, picture.fragile, limits.band.tight),
                   limits.band),
@@ -202,8 +202,7 @@ void compare_with_oracle(const RasterizerFactory& make, const GaussianModel& mod
     if (!limits.gradients) return;
     const auto v = without_fragile(case_upstream(camera.width, camera.height), picture.fragile);
     const DrawnGradients actual = run.backward(v);
-    const reference::SceneGradient expected =
-        reference::render_backward(scene, camera, oracle_options, picture, v);
+    const auto expected = reference::render_backward(scene, camera, oracle_options, picture, v);
     for (const int n : actual.taken) EXPECT_LE(n, 1);
     for (const PlaneGroup& group : plane_groups(scene)) {
         EXPECT_LE(relative_l2(planes_of(actual.parameters, group.first, group.last),

@@ -276,7 +276,7 @@ TEST(AppliedLook, SumsAreTheSameOnAnyNumberOfThreadsAndLeaveSaturatedPixelsOut) 
 
 // ---- of a capture
 
-std::shared_ptr<Capture> small_capture() {
+std::shared_ptr<Capture> small_photo_capture() {
     auto capture = std::make_shared<Capture>();
     for (int i = 0; i < 6; ++i) {
         View view;
@@ -308,7 +308,7 @@ TrainingSettings settings_of(AppearanceMode mode, double steps) {
 }
 
 TEST(AppearanceRows, SharesACameraAmongPhotosOfOneLens) {
-    const auto capture = small_capture();
+    const auto capture = small_photo_capture();
     const AppearanceRows rows(*capture);
     EXPECT_EQ(rows.photos(), 5u);
     EXPECT_EQ(rows.cameras, 2u);  // view 4 has a lens of its own: one photo per camera
@@ -320,7 +320,7 @@ TEST(AppearanceRows, SharesACameraAmongPhotosOfOneLens) {
 }
 
 TEST(Appearance, IsHeldAtZeroMeanAndStaysFinite) {
-    const auto capture = small_capture();
+    const auto capture = small_photo_capture();
     std::ranges::fill(capture->views[2].photo.bytes, std::uint8_t{90});  // a constant photo
     std::ranges::fill(capture->views[3].photo.bytes,
                       std::uint8_t{255});  // one of nothing but white
@@ -347,7 +347,7 @@ TEST(Appearance, IsHeldAtZeroMeanAndStaysFinite) {
 /// Two runs, one of which stops in the middle and resumes from its checkpoint.
 TEST(Appearance, ResumesToTheSameBits) {
     const test::TemporaryFolder folder;
-    const auto capture = small_capture();
+    const auto capture = small_photo_capture();
     const auto settings = settings_of(AppearanceMode::ppisp, 40);
     auto whole = Trainer::create(capture, settings, make_cpu_training());
     auto half = Trainer::create(capture, settings, make_cpu_training());
@@ -392,7 +392,7 @@ TEST(Appearance, ResumesToTheSameBits) {
 }
 
 TEST(Appearance, TakesAKnownExposureOutOfTheScore) {
-    const auto clean = small_capture();
+    const auto clean = small_photo_capture();
     auto spoilt = std::make_shared<Capture>(*clean);
     const Spoilt truth = spoil_photos(*spoilt, {.stops = 0.6, .balance = 0.1});
     const auto trained = [&](AppearanceMode mode) {

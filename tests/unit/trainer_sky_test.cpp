@@ -24,8 +24,8 @@ TrainingSettings sky_settings(SkyKind kind, double batch = 1) {
     settings.batch = batch;
     return settings;
 }
-std::unique_ptr<Trainer> train(const std::shared_ptr<Capture>& capture,
-                               const TrainingSettings& settings, int steps) {
+std::unique_ptr<Trainer> train_under_sky(const std::shared_ptr<Capture>& capture,
+                                         const TrainingSettings& settings, int steps) {
     auto trainer = Trainer::create(capture, settings, make_cpu_training());
     EXPECT_TRUE(trainer) << (trainer ? "" : trainer.error().text());
     for (int i = 0; i < steps; ++i) (*trainer)->step();
@@ -58,10 +58,10 @@ TEST(TrainerSky, BecomesWhatThePhotosShow) {
     settings.densify_until = 0;
     settings.sky = SkyKind::sh1;
     settings.lr_sky = 0.02;
-    const auto before_sky = train(capture, settings, 400);
+    const auto before_sky = train_under_sky(capture, settings, 400);
     EXPECT_LT(colors_apart(before_sky->model().sky, truth.sky, *capture), 0.04);
     settings.sky = SkyKind::none;
-    const auto without = train(capture, settings, 400);
+    const auto without = train_under_sky(capture, settings, 400);
     EXPECT_TRUE(without->model().sky.empty());
     EXPECT_GT(before_sky->evaluate({0}).psnr, without->evaluate({0}).psnr + 3);
 }
@@ -108,10 +108,10 @@ TEST(TrainerSky, ResumedRevertedAndOnAnyNumberOfThreadsItIsTheSame) {
     for (const double batch : {1.0, 3.0}) {
         SCOPED_TRACE(batch);
         const TrainingSettings settings = sky_settings(SkyKind::sh3, batch);
-        const auto straight = train(capture, settings, 24);
+        const auto straight = train_under_sky(capture, settings, 24);
         EXPECT_NE(straight->model().sky, initial_sky(settings, {}));
         set_thread_count(1);
-        const auto first = train(capture, settings, 14);
+        const auto first = train_under_sky(capture, settings, 14);
         set_thread_count(0);
         const TempFolder folder;
         const fs::path path = folder / "run.gsc";
@@ -133,7 +133,7 @@ TEST(TrainerSky, ResumedRevertedAndOnAnyNumberOfThreadsItIsTheSame) {
 }
 
 TEST(TrainerSky, DamagedOnesAreRefused) {
-    const auto trainer = train(small_capture(), sky_settings(SkyKind::constant), 2);
+    const auto trainer = train_under_sky(small_capture(), sky_settings(SkyKind::constant), 2);
     const TempFolder folder;
     const fs::path path = folder / "run.gsc";
     auto damaged = trainer->snapshot();
