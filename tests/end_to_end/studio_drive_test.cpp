@@ -52,7 +52,7 @@ struct DrivenTo {
     }
 };
 
-SessionOptions small_run() {
+SessionOptions small_drive_run() {
     SessionOptions options;
     options.settings.steps = 100;
     options.run.evaluate_every = options.run.save_every = 0;
@@ -76,7 +76,7 @@ struct DriveInStudio : ::testing::Test {
             });
         });
     }
-    SessionHarness h{small_run()};
+    SessionHarness h{small_drive_run()};
     std::string refused;
 };
 
@@ -164,7 +164,7 @@ TEST_F(DriveInStudio, recordings_are_read_beside_what_is_open) {
 /// A real one, as somebody looks through it.
 TEST_F(DriveInStudio, a_real_drive_is_looked_through) {
     GS_NEED_DATA("captures/kitti_drive");
-    SessionOptions options = small_run();
+    SessionOptions options = small_drive_run();
     options.capture.downscale = 8;
     SessionHarness real(options);
     ASSERT_TRUE(real.open(test::data_path("captures/kitti_drive").string()));
