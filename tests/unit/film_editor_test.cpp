@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 PathPose at_x(double x) { return pose_of(look_at({x, 0, -4}, {x, 0, 0}, {0, -1, 0}, 64, 48, 1)); }
 
-struct FilmEditing : testing::Test {
+struct FilmEditing : ::testing::Test {
     test::TemporaryFolder folder;
     fs::path file = folder.path() / "deeper/film.json";
     FilmEditor editor;

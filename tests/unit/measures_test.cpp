@@ -12,7 +12,7 @@
 namespace gs {
 namespace {
 
-class Measures : public testing::Test {
+class Measures : public ::testing::Test {
   protected:
     const test::TemporaryFolder folder_;
 };

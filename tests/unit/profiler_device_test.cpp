@@ -22,7 +22,7 @@
 namespace gs {
 namespace {
 
-std::size_t at(Stage stage) { return static_cast<std::size_t>(stage); }
+std::size_t slot(Stage stage) { return static_cast<std::size_t>(stage); }
 
 DeviceSpan work(Stage stage, std::uint64_t begin, std::uint64_t end,
                 const LaunchPoint& launch = {}) {
@@ -218,7 +218,7 @@ TEST(DeviceLane, RecordsSurviveKill) {
 
 // ---- the store, with numbers worked out by hand ----
 
-constexpr std::int64_t kMs = 1'000'000;
+constexpr std::int64_t kMilli = 1'000'000;
 
 /// Track 0 is the engine, track 1 a stream.
 struct Frames {
@@ -237,14 +237,14 @@ struct Frames {
     explicit Frames(std::size_t warm_up = 0) : store({.warm_up = warm_up}) {}
 };
 void cpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms, int depth) {
-    batch.spans.push_back({begin_ms * kMs, end_ms * kMs, 0, 0, string_of(stage),
+    batch.spans.push_back({begin_ms * kMilli, end_ms * kMilli, 0, 0, string_of(stage),
                            static_cast<std::uint8_t>(depth), false});
 }
 void gpu(TraceBatch& batch, Stage stage, std::int64_t begin_ms, std::int64_t end_ms,
          std::int64_t launch_ms, int depth = 0) {
-    batch.gpu_work.push_back(stage_work({begin_ms * kMs, end_ms * kMs, 0, 1, string_of(stage),
+    batch.gpu_work.push_back(stage_work({begin_ms * kMilli, end_ms * kMilli, 0, 1, string_of(stage),
                                          static_cast<std::uint8_t>(depth), false},
-                                        {launch_ms * kMs, 0, 1}));
+                                        {launch_ms * kMilli, 0, 1}));
 }
 
 TEST(DeviceStore, GpuTimeCountsForTheFrameThatLaunchedItHoweverLate) {
@@ -268,10 +268,10 @@ TEST(DeviceStore, GpuTimeCountsForTheFrameThatLaunchedItHoweverLate) {
     const auto history = f.store.frames().history(StatScope::iteration);
     ASSERT_EQ(history.size(), 3u);  // the GPU's spans made no frames
     for (const FrameSample& frame : history) {
-        EXPECT_FLOAT_EQ(frame.gpu_ms[at(Stage::blend)], 4);
+        EXPECT_FLOAT_EQ(frame.gpu_ms[slot(Stage::blend)], 4);
         EXPECT_FLOAT_EQ(frame.gpu_busy_ms, 6);
-        EXPECT_FLOAT_EQ(frame.total_ms[at(Stage::blend)], 1);
-        EXPECT_EQ(frame.calls[at(Stage::blend)], 1u);
+        EXPECT_FLOAT_EQ(frame.total_ms[slot(Stage::blend)], 1);
+        EXPECT_EQ(frame.calls[slot(Stage::blend)], 1u);
     }
     EXPECT_TRUE(history[0].gpu_complete);
     EXPECT_TRUE(history[1].gpu_complete);
@@ -299,7 +299,7 @@ TEST(DeviceStore, GpuTimeThatComesBeforeItsFrameWaitsForIt) {
     cpu(second, Stage::iteration, 0, 9, 0);
     f.store.ingest(second);
     ASSERT_EQ(f.store.frames().history(StatScope::iteration).size(), 1u);
-    EXPECT_FLOAT_EQ(f.store.frames().history(StatScope::iteration)[0].gpu_ms[at(Stage::sort)], 3);
+    EXPECT_FLOAT_EQ(f.store.frames().history(StatScope::iteration)[0].gpu_ms[slot(Stage::sort)], 3);
     EXPECT_TRUE(f.store.frames().history(StatScope::view_frame).empty());
 }
 
@@ -317,7 +317,7 @@ TEST(DeviceStore, LaunchIsFoundAgainForTheArrow) {
     ASSERT_EQ(spans.size(), 3u);
     const auto second = f.store.timeline().launching_span(1, 0, spans[1]);
     ASSERT_NE(second.span, nullptr);
-    EXPECT_EQ(second.span->begin_ns, 4 * kMs);
+    EXPECT_EQ(second.span->begin_ns, 4 * kMilli);
     EXPECT_EQ(second.track, 0u);
     EXPECT_EQ(second.row, 1u);
     EXPECT_EQ(f.store.timeline().launching_span(1, 0, spans[2]).span, nullptr);
@@ -344,7 +344,7 @@ TEST(DeviceStore, ArrowsStayRightWhenOldSpansGo) {
     std::size_t found = 0;
     for (const TraceSpan& span : stream.rows[0].view())
         if (const auto by = store.timeline().launching_span(1, 0, span); by.span != nullptr) {
-            EXPECT_EQ(by.span->begin_ns, span.begin_ns - 6 * kMs);
+            EXPECT_EQ(by.span->begin_ns, span.begin_ns - 6 * kMilli);
             ++found;
         }
     EXPECT_GE(found + 1, stream.rows[0].size());

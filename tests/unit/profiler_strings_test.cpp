@@ -16,7 +16,7 @@ namespace {
 
 using detail::string_table;
 
-class Strings : public testing::Test {
+class Strings : public ::testing::Test {
   protected:
     void SetUp() override { ASSERT_TRUE(start_recording()); }
     static std::string text_of(StringId id) {

@@ -10,7 +10,7 @@
 namespace gs {
 namespace {
 
-class SavedViews : public testing::Test {
+class SavedViews : public ::testing::Test {
   protected:
     const test::TemporaryFolder folder_;
 };
