@@ -7,11 +7,11 @@
 namespace gs::service {
 namespace {
 
-constexpr std::uint64_t kTick = 50'000'000;
+constexpr std::uint64_t kWindowTick = 50'000'000;
 
 /// A program with `launches` a second, on one core that is always busy. CUPTI takes `launch_ns` in
 /// each while it is on, which the controller cannot see; it sees two records.
-struct Program {
+struct Launching {
     GpuWindows windows{1500};
     double launches = 0, launch_ns = 3000, share = 0.01;
     CostSample now{.now_ns = 1'000'000'000};
@@ -24,8 +24,8 @@ struct Program {
     double run(double seconds) {
         const double before = spent_ns;
         for (double t = 0; t < seconds; t += 0.05) {
-            now.now_ns += kTick;
-            now.process_cpu_ns += kTick;
+            now.now_ns += kWindowTick;
+            now.process_cpu_ns += kWindowTick;
             if (on) {
                 told += 2 * launches * 0.05;
                 spent_ns += launch_ns * launches * 0.05;
@@ -44,7 +44,7 @@ struct Program {
 };
 
 TEST(GpuWindows, LeaveACheapProgramAlone) {
-    Program program;
+    Launching program;
     program.launches = 3000;  // 0.9 %
     program.run(120);
     EXPECT_EQ(program.switches, 0);
@@ -52,7 +52,7 @@ TEST(GpuWindows, LeaveACheapProgramAlone) {
 }
 
 TEST(GpuWindows, WithoutALimitNothingIsHeldBack) {
-    Program program;
+    Launching program;
     program.launches = 200'000;
     program.share = 0;
     program.run(60);
@@ -63,7 +63,7 @@ class Dear : public ::testing::TestWithParam<double> {};
 INSTANTIATE_TEST_SUITE_P(Launches, Dear, ::testing::Values(4e3, 2e4, 1e5, 3e5));
 
 TEST_P(Dear, AtNoMomentMoreThanOneWindowAhead) {
-    Program program;
+    Launching program;
     program.launches = GetParam();
     const double window = program.launch_ns * program.launches * 1.2e-9;  // of a second or so
     for (int i = 1; i <= 600; ++i) {
@@ -77,7 +77,7 @@ TEST_P(Dear, AtNoMomentMoreThanOneWindowAhead) {
 }
 
 TEST(GpuWindows, SwitchingIsPaidForToo) {
-    Program program;
+    Launching program;
     program.launches = 20'000;
     program.switch_ns = 40'000'000;
     program.run(60);
@@ -85,7 +85,7 @@ TEST(GpuWindows, SwitchingIsPaidForToo) {
 }
 
 TEST(GpuWindows, APriceFoundWrongIsCorrected) {
-    Program program;
+    Launching program;
     program.launches = 20'000;
     program.launch_ns = 9000;  // a slow processor
     program.run(60);
@@ -101,14 +101,14 @@ TEST(GpuWindows, APriceFoundWrongIsCorrected) {
 }
 
 TEST(GpuWindows, TheirShareFallsWhileThePauseLasts) {
-    Program program;
+    Launching program;
     program.launches = 1e6;  // a second of it is paid for by minutes
     program.run(20);
     EXPECT_NEAR(program.windows.duty(), 1.0 / 20, 0.01);
 }
 
 TEST(GpuWindows, ComeBackWhenTheProgramIsCheapAgain) {
-    Program program;
+    Launching program;
     program.launches = 100'000;
     program.run(100);
     ASSERT_LT(program.windows.duty(), 0.1);
