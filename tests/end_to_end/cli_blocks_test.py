@@ -194,7 +194,8 @@ class Blocks(Case):
 
     def test_refused_by_name(self):
         out = self.folder / "out"
-        for flags, says in ((["--appearance", "exposure"], "--appearance"), (["--refine-poses"], "--refine-poses"),
+        for flags, says in ((["--appearance", "exposure"], "--appearance"), (["--sky", "sh1"], "--sky"),
+                            (["--refine-poses"], "--refine-poses"),
                             (["--refine-intrinsics"], "--refine-intrinsics"), (["--lidar-weight", 1], "lidar"), (["--filter-3d"], "--filter-3d"),
                             (["--crop", "0,0,0,1,1,1"], "--crop"),
                             (["--resume", "auto"], "--resume"), (["--from", self.two], "--from"),

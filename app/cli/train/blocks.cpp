@@ -63,6 +63,8 @@ Result<void> may_be_cut(const TrainArguments& a, const TrainingSettings& s) {
                       "it is of one run: train the capture in one");
     if (s.appearance != AppearanceMode::none)
         return refuse("--appearance", "each block would learn its own exposures: " + whole);
+    if (s.sky != SkyKind::none)
+        return refuse("--sky", "each block would learn its own sky: " + whole);
     if (s.refine_poses || s.refine_intrinsics)
         return refuse(s.refine_poses ? "--refine-poses" : "--refine-intrinsics",
                       "each block would move the photos it shares: correct them in a run of its "
