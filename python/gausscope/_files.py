@@ -38,7 +38,7 @@ _SIGNATURES = {
     "release_capture": (None, [c_void_p]),
     "describe_capture": (c_char_p, [c_void_p]),
     "get_points": (c_int32, [c_void_p, c_void_p, c_void_p]),
-    "push_range": (None, [c_char_p]),
+    "push_range": (c_int32, [c_char_p]),
     "pop_range": (None, []),
     "get_photo": (c_int32, [c_void_p, c_uint64, c_void_p, c_void_p, POINTER(Failure)]),
 }

@@ -79,8 +79,9 @@ GAUSSCOPE_EXPORT int32_t gausscope_get_photo(const gausscope_capture* capture, u
                                              uint8_t* photo, uint8_t* mask,
                                              gausscope_failure* failure);
 
-/** Opens a range of this thread, and closes the one opened last. Cheap where nobody listens. */
-GAUSSCOPE_EXPORT void gausscope_push_range(const char* name);
+/** Opens a range of this thread, and closes the one opened last. Cheap where nobody listens. 0:
+ * this library was built without NVTX's headers, and nobody can listen. */
+GAUSSCOPE_EXPORT int32_t gausscope_push_range(const char* name);
 GAUSSCOPE_EXPORT void gausscope_pop_range(void);
 
 #ifdef __cplusplus

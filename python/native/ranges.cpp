@@ -4,9 +4,12 @@
 #ifdef GAUSSCOPE_HAVE_NVTX
 #include <nvtx3/nvToolsExt.h>
 
-void gausscope_push_range(const char* name) { nvtxRangePushA(name); }
+int32_t gausscope_push_range(const char* name) {
+    nvtxRangePushA(name);
+    return 1;
+}
 void gausscope_pop_range(void) { nvtxRangePop(); }
 #else
-void gausscope_push_range(const char*) {}
+int32_t gausscope_push_range(const char*) { return 0; }
 void gausscope_pop_range(void) {}
 #endif
