@@ -22,9 +22,11 @@ bool counts(const PhotoBlock& block, const PhotoBlocks& of) {
 }
 
 PhotoBlock sum_block(const PhotoBlocks& of, int column, int row, const RenderResult& drawn,
-                     const ImageF& error, const View& view, const float (&background)[3]) {
+                     const ImageF& error, const View& view, const Vec3f* background) {
     PhotoBlock out;
     double square = 0, sum = 0, alpha = 0;
+    const Vec3f ground = background != nullptr ? *background : Vec3f{};
+    const float plain[3] = {ground.x, ground.y, ground.z};
     const int y1 = std::min(of.height, (row + 1) * of.side),
               x1 = std::min(of.width, (column + 1) * of.side);
     for (int y = row * of.side; y < y1; ++y)
@@ -36,10 +38,10 @@ PhotoBlock sum_block(const PhotoBlocks& of, int column, int row, const RenderRes
             float content = 0;
             for (int c = 0; c < 3; ++c) {
                 const float photo = static_cast<float>(view.photo.at(x, y)[c]) / 255.0f;
-                const auto off =
-                    static_cast<double>(std::clamp(drawn.color.at(c, x, y), 0.0f, 1.0f) - photo);
+                const float shown = std::clamp(drawn.color.at(c, x, y), 0.0f, 1.0f);
+                const auto off = static_cast<double>(shown - photo);
                 square += off * off;
-                content += std::abs(photo - background[c]) / 3;
+                content += std::abs(photo - (background != nullptr ? plain[c] : shown)) / 3;
             }
             if (drawn.alpha.at(0, x, y) < kHoleAlpha && content > kLeastContent) out.bare += 1;
         }
@@ -114,17 +116,16 @@ int block_side(int width, int height) {
 }
 
 PhotoBlocks sum_blocks(const RenderResult& drawn, const ImageF& error, const View& view,
-                       std::size_t index, Vec3f background) {
+                       std::size_t index, const Vec3f* background) {
     PhotoBlocks out{.view = index, .width = view.camera.width, .height = view.camera.height};
     out.side = block_side(out.width, out.height);
     out.columns = (out.width + out.side - 1) / out.side;
     out.rows = (out.height + out.side - 1) / out.side;
     const auto columns = static_cast<std::size_t>(out.columns);
     out.blocks.resize(columns * static_cast<std::size_t>(out.rows));
-    const float ground[3] = {background.x, background.y, background.z};
     parallel_for(out.blocks.size(), columns, [&](std::size_t i) {
         out.blocks[i] = sum_block(out, static_cast<int>(i % columns), static_cast<int>(i / columns),
-                                  drawn, error, view, ground);
+                                  drawn, error, view, background);
     });
     return out;
 }

@@ -27,9 +27,10 @@ struct PhotoBlocks {
 };
 /// A 48th of the longer side, 8 pixels at least.
 int block_side(int width, int height);
-/// `error`: photo_error() of it.
+/// `error`: photo_error() of it. `background`: null where a sky is drawn in its place, which is
+/// something that the model shows.
 PhotoBlocks sum_blocks(const RenderResult& drawn, const ImageF& error, const View& view,
-                       std::size_t index, Vec3f background);
+                       std::size_t index, const Vec3f* background);
 
 /// The mean error of the block that 95 % of all others are better than, and kLeastRegionError at
 /// least: what is worse is part of a region. Blocks that are masked for more than three quarters

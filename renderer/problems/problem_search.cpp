@@ -52,7 +52,9 @@ void ProblemSearch::look(std::size_t index) {
     const View& view = *whole;
     const RenderResult& drawn = drawer_.draw(view.camera);
     const ImageF error = photo_error(drawn, view);
-    blocks_.push_back(sum_blocks(drawn, error, view, index, drawer_.options().background));
+    const RenderOptions& options = drawer_.options();
+    const bool sky = options.sky && !drawer_.model().sky.empty();
+    blocks_.push_back(sum_blocks(drawn, error, view, index, sky ? nullptr : &options.background));
     blame_.add(view, index, drawn, error, typical_depth(drawn));
 }
 

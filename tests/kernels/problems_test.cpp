@@ -233,6 +233,16 @@ TEST_F(Problems, a_hole_is_where_the_photo_shows_something_and_the_model_nothing
     }
 }
 
+TEST_F(Problems, a_sky_is_a_hole_only_where_the_photo_shows_something_else) {
+    GaussianModel model = test::under_sky(wall(), 1);
+    const auto capture = photographed(model, *rasterizer, 3);
+    EXPECT_TRUE(search(model, capture, *rasterizer).holes.empty());
+    for (std::size_t i = 0; i < model.count; ++i)
+        if (std::abs(model.at(kMeans, i)) < 0.35f && std::abs(model.at(kMeans + 1, i)) < 0.35f)
+            model.at(kOpacityLogits, i) = -20;
+    EXPECT_EQ(search(model, capture, *rasterizer).holes.size(), 3u) << "one in each photo";
+}
+
 TEST_F(Problems, floaters_are_near_a_camera_or_apart_and_seen_by_few) {
     const GaussianModel clean = wall();
     const auto capture = photographed(clean, *rasterizer);
