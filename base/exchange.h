@@ -137,8 +137,8 @@ std::vector<T> joined_at_head(Exchange& ranks, const std::vector<T>& own) {
     }
     return out;
 }
-/// From the head: of its `all`, which of the others is not read, each rank's `own` values, in the
-/// order of ranks. The others wait for the head as long as it takes.
+/// To each rank `own` values of the head's `all`, in the order of ranks; the others' `all` is not
+/// read. They wait for the head as long as it takes.
 template <class T>
 std::vector<T> parted_from_head(Exchange& ranks, const std::vector<T>& all, std::size_t own) {
     const std::vector<Message> counts =

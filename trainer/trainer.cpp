@@ -138,10 +138,10 @@ Result<void> Trainer::State::begin() {
                  capture->points.size());
     GS_TRY_VOID(may_learn_from_lidar());
     learns_from_lidar();  // warns now if there is no lidar
-    if (settings.sky != SkyKind::none && settings.random_background)
-        log_warning("random_background has no effect: the learned sky is in its place");
     model.antialiased = draws_antialiased(settings);
     RunArrays arrays = new_run(std::move(model), settings);
+    if (settings.random_background && !arrays.model.sky.empty())
+        log_warning("random_background has no effect: the sky is in its place");
     arrays.appearance = initial_appearance(rows, settings.appearance);
     GS_TRY_VOID(crop_at_start(arrays, settings));
     extent = static_cast<double>(scene_extent_of(*capture));

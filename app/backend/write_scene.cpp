@@ -28,6 +28,7 @@ Result<SplatNotes> write_scene(const fs::path& path, const GaussianModel& model,
         notes.push_back(
             fmt::format("a set of levels cannot store the origin {}: positions are relative to it",
                         text_of_origin(model.origin)));
+    if (!model.sky.empty()) notes.emplace_back("a set of levels cannot store the learned sky");
     return notes;
 }
 

@@ -464,7 +464,6 @@ Result<Vec3f> parse_color(const std::string& text) {
 Result<RenderOptions> picture_options(const PictureArguments& arguments) {
     RenderOptions options;
     GS_TRY(options.background, parse_color(arguments.background));
-    options.sky = arguments.background.empty();  // who names a background wants to see it
     GS_TRY(options.compatibility, compatibility_from_name(arguments.profile));
     if (arguments.projection != "auto") {
         GS_TRY(options.projection, projection_from_name(arguments.projection));

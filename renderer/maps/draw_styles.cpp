@@ -11,6 +11,7 @@
 #include "base/sort.h"
 #include "renderer/math/project.h"
 #include "renderer/math/sh.h"
+#include "renderer/raster/sky.h"
 #include "renderer/raster/view_setup.h"
 
 namespace gs {
@@ -324,6 +325,9 @@ void draw_model_as(DrawStyle style, const GaussianModel& model, const Camera& ca
         result.alpha.plane(0)[i] = drawn ? 1.0f : 0.0f;
         if (!drawn) result.depth.plane(0)[i] = 0.0f;
     }
+    if (!options.sky || model.sky.empty()) return;
+    PixelDirections directions;
+    draw_sky(model.sky, camera, background, {0, static_cast<std::size_t>(h)}, directions, result);
 }
 
 }  // namespace gs

@@ -49,7 +49,10 @@ TEST(SplatTraining, OnlyAWholeSkyIsOne) {
         const auto header = parse_ply_header(
             "ply\nformat ascii 1.0\n" + comments + "element vertex 0\nend_header\n", "made.ply");
         EXPECT_TRUE(header) << comments;
-        return header ? header->sky() : under_sky({}).sky;
+        std::vector<std::string> notes;
+        const Sky sky = header ? header->sky(notes) : under_sky({}).sky;
+        EXPECT_EQ(notes.empty(), comments.empty() || !sky.empty()) << comments;
+        return sky;
     };
     const std::string line = "comment SplatSky: 0.5 -0.25 1\n";
     EXPECT_EQ(said(line).degree, 0);
@@ -59,8 +62,8 @@ TEST(SplatTraining, OnlyAWholeSkyIsOne) {
     for (int i = 0; i < 17; ++i) many += line;
     for (const std::string& odd :
          {std::string(), line + line, many, std::string("comment SplatSky: 1 2\n"),
-          std::string("comment SplatSky: nan 0 0\n"), std::string("comment SplatSky:\n"),
-          std::string("comment SplatSky: 1 2 blue\n")})
+          std::string("comment SplatSky: nan 0 0\n"), std::string("comment SplatSky: 3e38 0 0\n"),
+          std::string("comment SplatSky:\n"), std::string("comment SplatSky: 1 2 blue\n")})
         EXPECT_EQ(said(odd), Sky()) << odd;
 }
 

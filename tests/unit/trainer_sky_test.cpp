@@ -10,6 +10,7 @@
 #include "trainer/adam/sky_step.h"
 #include "trainer/checkpoint.h"
 #include "trainer/replay/step_capture.h"
+#include "trainer/step_record.h"
 #include "trainer/trainer.h"
 
 namespace gs::test {
@@ -130,6 +131,15 @@ TEST(TrainerSky, ResumedRevertedAndOnAnyNumberOfThreadsItIsTheSame) {
         for (int i = 14; i < 24; ++i) first->step();
         EXPECT_TRUE(same_arrays(first->snapshot()->arrays, wanted));
     }
+}
+
+TEST(TrainerSky, AStepBeforeOneIsNotCaptured) {
+    const auto trainer = train_under_sky(small_capture(), sky_settings(SkyKind::constant), 2);
+    StepRecord record;
+    trainer->step(&record);
+    const auto captured = capture_of(record, "small", trainer->rasterizer());
+    ASSERT_FALSE(captured);
+    EXPECT_THAT(captured.error().text(), ::testing::HasSubstr("before a sky"));
 }
 
 TEST(TrainerSky, DamagedOnesAreRefused) {

@@ -10,8 +10,8 @@ namespace gs::cuda {
 
 /// Blocks of the gradient's kernel at most: each leaves one sum of every coefficient.
 inline constexpr std::uint32_t kMostSkyBlocks = 128;
-/// Where sums lie: [Sky::kNumbers][kMostSkyBlocks] of a view, then [Sky::kNumbers] of a batch so
-/// far.
+/// Floats of SkyLearning::sums: [Sky::kNumbers][kMostSkyBlocks] of a view, then [Sky::kNumbers] of
+/// a batch so far.
 inline constexpr std::size_t kSkySums = std::size_t{Sky::kNumbers} * (kMostSkyBlocks + 1);
 
 struct SkyLearning {

@@ -243,7 +243,7 @@ Result<void> change_settings(TrainingSettings& settings, const NamedValues& give
             return fail(
                 ErrorKind::usage, "",
                 fmt::format("{} is {} in the checkpoint and cannot change when a run resumes", name,
-                            field->of(settings)),
+                            field->text(field->of(settings))),
                 "omit it, or train from scratch without --resume");
         if (auto set = set_setting(settings, name, value); !set) return set;
     }

@@ -99,6 +99,7 @@ Result<void> RenderRun::prepare() {
                                       : a_.maps,
                       a_.picture.exact));
     GS_TRY(options_, picture_options(a_.picture));
+    options_.sky = a_.picture.background.empty();  // one that was named is to be seen
     options_.gradients = options_.depth = false;
     for (const std::string& map : maps_)
         if (choice_named<int>(kMaps, map)) want_maps(mode_of(map), options_);

@@ -177,7 +177,7 @@ Result<SplatFile> read_compressed_ply(const fs::path& path, const SplatReadOptio
     SplatFile out{
         GaussianModel::to_fill(parts.vertex->count, degree_of(parts.sh)), "compressed PLY", {}};
     out.model.antialiased = header.says_antialiased();
-    out.model.sky = header.sky();
+    out.model.sky = header.sky(out.notes);
     out.trained = header.trained();
     out.model.origin = header.origin().value_or(Vec3d{});
     if (parts.sh != nullptr && out.model.sh_degree == 0)

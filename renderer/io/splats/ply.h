@@ -57,8 +57,8 @@ struct PlyHeader {
     /// Comment of ours, "SplatOrigin: 500000 4500000 100"; nullopt: there is none.
     std::optional<Vec3d> origin() const;
     /// Comments of ours, "SplatSky: 0.1 0.2 0.3", one for each basis: red, green and blue. Empty:
-    /// there are none, or not as many as a degree has.
-    Sky sky() const;
+    /// there are none, or they are damaged: then a line is added to `notes`.
+    Sky sky(std::vector<std::string>& notes) const;
 };
 /// Header lines that say all of this of a file of ours; an origin and a sky only where there is
 /// one.

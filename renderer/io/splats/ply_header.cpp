@@ -165,19 +165,21 @@ std::optional<Vec3d> PlyHeader::origin() const {
     return {};
 }
 
-Sky PlyHeader::sky() const {
+Sky PlyHeader::sky(std::vector<std::string>& notes) const {
+    constexpr float kMost = 1e4f;  // no colour is that bright
     Sky out;
     std::size_t numbers = 0;
+    bool sound = true;
     for (const std::string& comment : comments) {
         std::string_view rest = comment;
         if (lower_case(std::string(next_word(rest))) != "splatsky:") continue;
         for (int c = 0; c < 3; ++c, ++numbers)
-            if (numbers == out.sh.size() || !parse_next(rest, out.sh[numbers]) ||
-                !std::isfinite(out.sh[numbers]))
-                return {};
+            sound = sound && numbers < out.sh.size() && parse_next(rest, out.sh[numbers]) &&
+                    std::abs(out.sh[numbers]) <= kMost;
     }
     for (int degree = 0; degree <= 3; ++degree)
-        if (numbers == static_cast<std::size_t>(3 * sh_bases(degree))) out.degree = degree;
+        if (sound && numbers == static_cast<std::size_t>(3 * sh_bases(degree))) out.degree = degree;
+    if (out.empty() && numbers > 0) notes.emplace_back("a damaged sky, which is left out");
     return out.empty() ? Sky() : out;
 }
 

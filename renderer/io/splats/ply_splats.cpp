@@ -187,7 +187,7 @@ Result<SplatFile> read_splat_ply(const fs::path& path, const SplatReadOptions& o
                                                   : "binary, big-endian");
     out.model = GaussianModel::to_fill(vertex->count, layout.sh_degree);
     out.model.antialiased = header.says_antialiased();
-    out.model.sky = header.sky();
+    out.model.sky = header.sky(out.notes);
     out.trained = header.trained();
     for (std::size_t c = 0; c < layout.columns.size(); ++c)
         layout.columns[c].target = out.model.plane(layout.planes[c]);

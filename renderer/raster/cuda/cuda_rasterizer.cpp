@@ -219,7 +219,7 @@ void feed(const StoredGradients& g, std::size_t count, GradientSink& sink) {
 }
 
 void CudaRasterizer::backward(ParameterSource& source, const Camera&, const RenderOptions& options,
-                              ForwardState& base, const RenderResult&,
+                              ForwardState& base, const RenderResult& result,
                               const PixelGradients& gradients, GradientSink& sink) {
     CHECK(options.gradients, "forward() ran without options.gradients");
     CHECK(gradients.depth.values.empty() || options.depth, "depth gradients need a depth picture");
@@ -242,7 +242,8 @@ void CudaRasterizer::backward(ParameterSource& source, const Camera&, const Rend
     FrameArrays arrays = state.pipeline.arrays();
     if (state.in_groups)
         arrays = state.pipeline.blend_groups_backward(
-            state.picture.view, state.picture.without_sky(state.model.sky != nullptr, *stream_),
+            state.picture.view,
+            state.picture.without_sky(state.model.sky != nullptr, result.color.pixels(), *stream_),
             uploaded);
     else
         state.pipeline.blend_backward(state.picture.view, uploaded);

@@ -15,7 +15,7 @@ namespace gs::cuda {
 /// Planes and bounds in device memory.
 class DeviceModel {
   public:
-    /// As GaussianModel lays it out; Returns when `values` may change.
+    /// As GaussianModel lays it out. Returns when `values` may change.
     void upload(std::span<const float> values, std::size_t stride, std::size_t count, int sh_degree,
                 std::span<const BlockBounds> bounds, const Stream& stream,
                 const Sky* sky = nullptr);

@@ -32,9 +32,9 @@ struct FramePicture {
     }
     /// Where a frame's colours are drawn again: in place, or, where the picture has a sky in it,
     /// in memory that is for nothing else.
-    float* without_sky(bool has_sky, const Stream& stream) {
+    float* without_sky(bool has_sky, std::size_t pixels, const Stream& stream) {
         if (!has_sky) return view.color;
-        again.resize_discard(planes.size(), stream);
+        again.resize_discard(3 * pixels, stream);
         return again.data();
     }
     /// New memory is cleared: a frame that does not fit draws nothing, and is fetched before that
