@@ -63,6 +63,21 @@ class Training(Case):
         self.assertNotEqual(drawn[0], drawn[1])
         self.assertNotEqual(looked[0], looked[1])
 
+    def test_a_sky_is_a_part_of_the_scene(self):
+        out, made = self.trained("--sky", "sh1")
+        self.assertEqual(self.expect(0, "info", out / "point_cloud.ply", "--json").json["sky_degree"], 1)
+        for words in ([], ["--background", "0,0,0"]):
+            found = self.expect(0, "eval", out / "point_cloud.ply", self.capture, *words, "--json").json
+            self.assertAlmostEqual(found["test"]["psnr"], made["test"]["psnr"], 3)
+        drawn = []
+        for words in ([], ["--background", "0,0,0"]):
+            self.expect(0, "render", out, "--capture", self.capture, "-o", self.folder / "drawn", *words)
+            drawn.append([f.read_bytes() for f in sorted((self.folder / "drawn").glob("*.png"))])
+        self.assertEqual([len(pictures) for pictures in drawn], [8, 8])
+        self.assertNotEqual(*drawn)
+        self.expect(2, "train", self.capture, "-o", self.folder / "more", "--resume", out / "checkpoint.gsc", "--sky", "sh2",
+                    says="sky is sh1 in the checkpoint")
+
     def reports(self, out, made):
         """The run as a page: well-formed, with its numbers, and with all it needs inside it."""
         report = self.expect(0, "report", out, "--json").json
