@@ -77,6 +77,22 @@ void add_sizes(FrameCases& out) {
                        [w = width, h = height] { return case_scene(120, 1, w, h, 3); }});
 }
 
+/// Gaussians around a camera that stands among them.
+CaseScene surrounding_scene(std::size_t count, int width, int height) {
+    CaseScene out = case_scene(count, 2, width, height, 23);
+    out.camera = axis_camera(width, height);
+    out.camera.translation = {0.1, -0.05, 0.2};
+    for (std::size_t i = 0; i < count; ++i)
+        for (int axis = 0; axis < 3; ++axis) out.model.at(kMeans + axis, i) *= 2.5f;
+    return out;
+}
+
+// Scenes through lenses, for either projection.
+CaseScene fisheye_scene() {
+    return through_lens(surrounding_scene(260, 48, 48), CameraModel::opencv_fisheye, 3.84,
+                        {-0.02, 0.004, -0.0005, 0});
+}
+
 /// Depths from behind the camera over the near plane to the far one.
 CaseScene depths_scene() {
     CaseScene out = case_scene(192, 2, 40, 30, 11);
@@ -206,6 +222,15 @@ void add_rules(FrameCases& out) {
     o = {};
     o.background = {1, 0.5f, 0.25f};
     add("a background", o);
+    const auto under_sky = [](CaseScene s) {
+        s.model.sky.degree = 3;
+        for (std::size_t i = 0; i < s.model.sky.sh.size(); ++i)
+            s.model.sky.sh[i] = random_uniform(29, 700, i) - 0.6f;
+        return s;
+    };
+    out.push_back({"a sky", [=] { return under_sky(case_scene(60, 1, 49, 35, 29)); }, o});
+    out.push_back(
+        {"a sky behind a fisheye of 220 degrees", [=] { return under_sky(fisheye_scene()); }, o});
     o = {};
     o.most_pairs = 200;
     add("in groups of tiles", o);
@@ -240,21 +265,6 @@ void add_rules(FrameCases& out) {
                    Truth::picture});
 }
 
-/// Gaussians around a camera that stands among them.
-CaseScene surrounding_scene(std::size_t count, int width, int height) {
-    CaseScene out = case_scene(count, 2, width, height, 23);
-    out.camera = axis_camera(width, height);
-    out.camera.translation = {0.1, -0.05, 0.2};
-    for (std::size_t i = 0; i < count; ++i)
-        for (int axis = 0; axis < 3; ++axis) out.model.at(kMeans + axis, i) *= 2.5f;
-    return out;
-}
-
-// Scenes through lenses, for either projection.
-CaseScene fisheye_scene() {
-    return through_lens(surrounding_scene(260, 48, 48), CameraModel::opencv_fisheye, 3.84,
-                        {-0.02, 0.004, -0.0005, 0});
-}
 CaseScene panorama(CaseScene scene) {
     return through_lens(std::move(scene), CameraModel::equirectangular, 2 * std::numbers::pi, {});
 }

@@ -36,6 +36,7 @@ enum Has : unsigned {
     kAbsolute = 64,   ///< statistics of gradients without signs
     kFiltered = 128,  ///< through a 3D filter
     kNudges = 256,    ///< noise, regularisers, limits of size
+    kSky = 512,       ///< learned, of degree 3
 };
 enum class Made { plain, broken, faint, covering, crowded };
 struct Rare {
@@ -81,6 +82,8 @@ constexpr TrainingCase kTraining[] = {
     {"exposure and white balance", 90, 1, 0, 4, 1, {.looks = AppearanceMode::exposure}},
     {"every stage of a photo's look, with a mask", 90, 1, kMask, 6, 1, kPpisp},
     {"a look in pixels enough for many blocks", 300, 0, 0, 2, 1, kBroad},
+    {"a sky", 40, 1, kSky},
+    {"a sky behind bent lenses, two views a step", 40, 1, kSky | kBent, 4, 2},
     {"poses corrected", 150, 2, kMotion},
     {"gradients without signs", 160, 1, kAbsolute | kLocks},
     {"gradients without signs, two views a step", 160, 0, kAbsolute | kMotion, 4, 2},
@@ -156,6 +159,9 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     if (c.with(kBent)) bend(*capture);
     TrainingSettings settings;
     settings.appearance = c.rare.looks;
+    TrainingSettings of_sky = settings;
+    of_sky.batch = c.batch;
+    if (c.with(kSky)) of_sky.sky = SkyKind::sh3;
     settings.steps = 100;  // rates of some size at once
     settings.appearance_from = 1;
     for (View& view : capture->views)
@@ -165,6 +171,8 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
     out.start = model_of(c);
     RunArrays start = fresh_run(out.start);
     start.adam.batch = c.batch;
+    start.model.sky = initial_sky(of_sky, {});
+    if (c.with(kSky)) start.sky_moments.resize(kSkyMoments);
     if (c.with(kFiltered)) start.filter.resize(start.model.capacity, 0.0f);
     for (std::size_t i = 0; c.with(kFiltered) && i < out.start.count; ++i)
         start.filter[i] = i % 5 == 4 ? 0.0f : 0.1f * random_uniform(7, 12, i);
@@ -185,6 +193,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         plan.lambda_dssim = c.rare.lambda;
         plan.appearance =
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
+        plan.sky = sky_plan(of_sky, plan.step);
         plan.options.motion = c.with(kMotion);
         plan.options.antialiased = c.with(kFiltered);
         plan.options.absolute = c.with(kAbsolute);
@@ -305,6 +314,10 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     statistics("radii", kStatisticsLimit, a.radius_px, b.radius_px);
     statistics("views", 0, a.views, b.views);
     for (ComparisonRow& row : looks_of(got, truth)) rows.push_back(std::move(row));
+    if (c.with(kSky))
+        rows.push_back(compare({"sky", kLooksLimit, Measure::of_largest},
+                               std::span<const float>(truth.arrays.model.sky.sh),
+                               std::span<const float>(got.arrays.model.sky.sh)));
     ComparisonRow stayed{"locked rows moved", 0, Measure::bits};
     for (int p = 0; p < got.start.planes(); ++p)
         for (std::size_t i = 0; c.with(kLocks) && i < got.start.count; i += 3)
