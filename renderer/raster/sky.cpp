@@ -1,11 +1,11 @@
 #include "renderer/raster/sky.h"
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
 #include "base/parallel.h"
 #include "renderer/math/sky.h"
+#include "renderer/raster/view_setup.h"
 #include "renderer/scene/camera_lens.h"
 
 namespace gs {
@@ -87,24 +87,18 @@ void PixelDirections::row(int y, float* const (&out)[3]) const {
         }
         return;
     }
-    const Mat3d world_from_camera = transpose(camera_.rotation);
-    Mat3f turn;
-    for (int r = 0; r < 3; ++r)
-        for (int c = 0; c < 3; ++c) turn.m[r][c] = static_cast<float>(world_from_camera.m[r][c]);
-    if (!straight_) {
-        const std::size_t count = width * static_cast<std::size_t>(camera_.height),
-                          first = static_cast<std::size_t>(y) * width;
-        const float* from = in_lens_.data() + first;
+    const math::Pinhole<float> pinhole = pinhole_of(camera_);  // where it is bent, for its rotation
+    if (straight_) {
         for (std::size_t x = 0; x < width; ++x)
-            put(x, turn * Vec3f{from[x], from[count + x], from[2 * count + x]});
+            put(x, math::direction_seen(
+                       pinhole, Vec2f{static_cast<float>(x) + 0.5f, static_cast<float>(y) + 0.5f}));
         return;
     }
-    const bool parallel = camera_.orthographic();
-    const auto step = parallel ? 0.0f : static_cast<float>(1 / camera_.fx),
-               left = parallel ? 0.0f : static_cast<float>((0.5 - camera_.cx) / camera_.fx),
-               down = parallel ? 0.0f : static_cast<float>((y + 0.5 - camera_.cy) / camera_.fy);
+    const Mat3f turn = transpose(pinhole.rotation);
+    const std::size_t count = width * static_cast<std::size_t>(camera_.height);
+    const float* from = in_lens_.data() + static_cast<std::size_t>(y) * width;
     for (std::size_t x = 0; x < width; ++x)
-        put(x, turn * math::normalize(Vec3f{left + static_cast<float>(x) * step, down, 1.0f}));
+        put(x, turn * Vec3f{from[x], from[count + x], from[2 * count + x]});
 }
 
 void draw_sky(const Sky& sky, const Camera& camera, Vec3f background, PixelRows rows,

@@ -146,10 +146,8 @@ TEST(TrainerSky, DamagedOnesAreRefused) {
     const auto trainer = train_under_sky(small_capture(), sky_settings(SkyKind::constant), 2);
     const TempFolder folder;
     const fs::path path = folder / "run.gsc";
-    auto damaged = trainer->snapshot();
-    RunArrays arrays = damaged->arrays;
-    arrays.model.sky.sh[0] = std::numeric_limits<float>::infinity();
-    trainer->edit([&](RunArrays& run) { run.model.sky = arrays.model.sky; });
+    trainer->edit(
+        [](RunArrays& run) { run.model.sky.sh[0] = std::numeric_limits<float>::infinity(); });
     ASSERT_TRUE(trainer->save_checkpoint(path));
     const auto read = read_checkpoint_model(path);
     ASSERT_FALSE(read);
