@@ -90,19 +90,31 @@ RoundRows collect(const RunArrays& arrays, const std::vector<Fate>& fates, bool 
                   std::uint64_t seed, Exchange& ranks, DensityReport& report) {
     const GaussianModel& model = arrays.model;
     const RowIdentity& identity = arrays.identity;
-    std::size_t removed = 0, clones = 0, splits = 0;
+    struct Counts {
+        std::size_t rows = 0, removed = 0, clones = 0, splits = 0;
+        std::uint32_t next_id = 0;  ///< the head's
+    } own;
+    own.rows = model.count;
+    own.next_id = identity.book.next;
     for (const Fate fate : fates) {
-        removed += fate == Fate::remove;
-        clones += fate == Fate::clone;
-        splits += fate == Fate::split;
+        own.removed += fate == Fate::remove;
+        own.clones += fate == Fate::clone;
+        own.splits += fate == Fate::split;
     }
-    report.pruned = among(ranks, removed).all;
-    report.cloned = among(ranks, clones).all;
-    report.split = among(ranks, splits).all;
-    const std::uint32_t next_id = value_from_head(ranks, identity.book.next);
-    const std::size_t first_row = among(ranks, model.count).first;
-    std::size_t born = among(ranks, clones + 2 * splits).first,
-                listed = among(ranks, model.count - removed + clones + splits).first;
+    const std::vector<Counts> counts = of_each(ranks, own);
+    const std::uint32_t next_id = counts[0].next_id;
+    report.pruned = report.cloned = report.split = 0;
+    std::size_t first_row = 0, born = 0, listed = 0;
+    for (std::size_t rank = 0; rank < counts.size(); ++rank) {
+        const Counts& of = counts[rank];
+        report.pruned += of.removed;
+        report.cloned += of.clones;
+        report.split += of.splits;
+        if (rank >= static_cast<std::size_t>(ranks.rank())) continue;
+        first_row += of.rows;
+        born += of.clones + 2 * of.splits;
+        listed += of.rows - of.removed + of.clones + of.splits;
+    }
     RoundRows rows;
     const auto add = [&](std::size_t row, Origin how, Vec3f mean, std::uint32_t tag) {
         rows.add(row, how, mean, tag, listed++);
