@@ -64,12 +64,9 @@ struct SkyStepParams {
 };
 /// One block.
 GS_KERNEL(kThreads, 1) void step_sky(SkyStepParams p) {
-    GS_SHARED(int, wrong, 1);
     const SkyLearning& job = p.job;
     const SkyInputs& in = *job.step;
     if (job.flags->halted != 0) return;
-    if (threadIdx.x == 0) wrong[0] = 0;
-    __syncthreads();
     const std::uint32_t i = threadIdx.x;
     float gradient = 0;
     if (i < kNumbers) {
@@ -80,11 +77,10 @@ GS_KERNEL(kThreads, 1) void step_sky(SkyStepParams p) {
         gradient = static_cast<float>(sum) + (in.first != 0 ? 0.0f : *batch);
         *batch = gradient;
         gradient /= static_cast<float>(in.views);
-        if (!(fabsf(gradient) < math::kLargestAdamGradient)) wrong[0] = 1;
     }
-    __syncthreads();
+    const int wrong = __syncthreads_or(!(fabsf(gradient) < math::kLargestAdamGradient));
     const int degree = job.sky->degree;
-    if (in.last == 0 || wrong[0] != 0 ||
+    if (in.last == 0 || wrong != 0 ||
         i >= static_cast<std::uint32_t>(3 * (degree + 1) * (degree + 1)))
         return;
     const auto next = math::adam_step(
