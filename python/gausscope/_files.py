@@ -33,6 +33,7 @@ _SIGNATURES = {
     "describe_splats": (c_char_p, [c_void_p]),
     "get_rows": (c_int32, [c_void_p, c_int32, c_int32, c_void_p]),
     "set_rows": (c_int32, [c_void_p, c_int32, c_int32, c_void_p]),
+    "set_sky": (c_int32, [c_void_p, c_int32, c_void_p]),
     "write_splats": (c_char_p, [c_void_p, c_char_p, c_int32, POINTER(Failure)]),
     "open_capture": (c_void_p, [c_char_p, POINTER(CaptureOptions), POINTER(Failure)]),
     "release_capture": (None, [c_void_p]),

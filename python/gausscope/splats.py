@@ -34,6 +34,7 @@ class Splats(Arrays):
 
     origin: tuple[float, ...] = (0.0, 0.0, 0.0)  #: what was subtracted from the means, for scenes far from zero
     antialiased = False       #: trained with opacity compensation
+    sky: np.ndarray | None = None  #: [K,3] harmonics of the colour behind all Gaussians
     format = ""               #: "3DGS PLY (binary)"
     notes: list[str] = []     #: what was missing, ignored or repaired
 
@@ -89,11 +90,12 @@ def load(path: str | bytes | os.PathLike, lod: int = 0) -> Splats:
     splats["sh_rest"] = rows(_REST, 3 * rest).reshape(about["count"], rest, 3)
     splats.origin, splats.antialiased = tuple(about["origin"]), about["antialiased"]
     splats.format, splats.notes = about["format"], about["notes"]
+    splats.sky = np.float32(about["sky"]).reshape(-1, 3) if about["sky"] else None
     return splats
 
 
 def save(path: str | bytes | os.PathLike, splats: Optional[Mapping[str, Any]] = None, *, origin: Optional[Sequence[float]] = None,
-         antialiased: bool | None = None, spz_version: int = 4, **arrays: Any) -> list[str]:
+         antialiased: bool | None = None, sky: Any = None, spz_version: int = 4, **arrays: Any) -> list[str]:
     """Writes Gaussians to a file whose format follows from the end of its name (.ply, .spz, .sog, .glb, …).
 
     The arrays are those of Splats, as a dict, by keyword, or both: anything that NumPy takes or that has DLPack, PyTorch
@@ -102,7 +104,7 @@ def save(path: str | bytes | os.PathLike, splats: Optional[Mapping[str, Any]] = 
     sh0 and sh_rest, `sh` [N,K,3] holds all coefficients, or `colors` [N,3] plain colours from 0 to 1. sh_rest may be left
     out, and so may quats. `shN` is another name of sh_rest. Of a gsplat trainer, whose parameters keep logarithms and
     logits under short names: save(path, means=s["means"], log_scales=s["scales"], quats=s["quats"],
-    opacity_logits=s["opacities"], sh0=s["sh0"], sh_rest=s["shN"]).
+    opacity_logits=s["opacities"], sh0=s["sh0"], sh_rest=s["shN"]). `sky` is an array as Splats have it.
 
     Returns what the format could not hold, a sentence each. Errors: Error of kind "usage" or "unwritable".
     """
@@ -115,7 +117,19 @@ def save(path: str | bytes | os.PathLike, splats: Optional[Mapping[str, Any]] = 
     handle = Handle("splats", checked("make_splats", count, degree, bool(antialiased), where))
     for first, rows in parts:
         function("set_rows")(handle.pointer, first, rows.shape[1], rows.ctypes.data)
+    sky = getattr(splats, "sky", None) if sky is None else sky
+    if sky is not None:
+        _set_sky(handle, as_numpy("sky", sky))
     return json.loads(checked("write_splats", handle.pointer, os.fsencode(path), spz_version))
+
+
+def _set_sky(handle: Handle, sky: np.ndarray) -> None:
+    import numpy as np
+    bases = sky.shape[0] if sky.ndim == 2 and sky.shape[1] == 3 else 0
+    if bases not in (1, 4, 9, 16):
+        raise Error(f"sky is {list(sky.shape)}, not [K, 3] with K of 1, 4, 9 or 16")
+    rows = np.ascontiguousarray(sky, np.float32)
+    function("set_sky")(handle.pointer, round(bases**0.5) - 1, rows.ctypes.data)
 
 
 def _planes(given: dict) -> list:

@@ -87,10 +87,13 @@ std::string dump(const json& value) {
 }
 
 std::string describe(const SplatFile& file) {
+    const Sky& sky = file.model.sky;
+    const auto numbers_of_sky = sky.empty() ? 0 : 3 * sh_bases(sky.degree);
     return dump({{"count", file.model.count},
                  {"sh_degree", file.model.sh_degree},
                  {"antialiased", file.model.antialiased},
                  {"origin", numbers(file.model.origin)},
+                 {"sky", std::vector(sky.sh.begin(), sky.sh.begin() + numbers_of_sky)},
                  {"format", file.format},
                  {"notes", file.notes}});
 }
@@ -241,6 +244,13 @@ int32_t gausscope_get_rows(const gausscope_splats* splats, int32_t first, int32_
 int32_t gausscope_set_rows(gausscope_splats* splats, int32_t first, int32_t planes,
                            const float* rows) {
     return gs::walk_rows(splats, first, planes, rows, [](float& to, float from) { to = from; });
+}
+
+int32_t gausscope_set_sky(gausscope_splats* splats, int32_t degree, const float* sh) {
+    if (splats == nullptr || sh == nullptr || degree < 0 || degree > 3) return 1;
+    gs::Sky& sky = splats->file.model.sky = {.degree = degree};
+    std::copy_n(sh, 3 * gs::sh_bases(degree), sky.sh.begin());
+    return 0;
 }
 
 const char* gausscope_write_splats(gausscope_splats* splats, const char* path, int32_t spz_version,

@@ -35,7 +35,8 @@ GAUSSCOPE_EXPORT gausscope_splats* gausscope_make_splats(uint64_t count, int32_t
                                                          const double origin[3],
                                                          gausscope_failure* failure);
 GAUSSCOPE_EXPORT void gausscope_release_splats(gausscope_splats* splats);
-/** JSON: count, sh_degree, antialiased, origin, format, notes. Valid as long as the handle. */
+/** JSON: count, sh_degree, antialiased, origin, sky (numbers as gausscope_set_sky() takes them),
+ * format, notes. Valid as long as the handle. */
 GAUSSCOPE_EXPORT const char* gausscope_describe_splats(const gausscope_splats* splats);
 /** Planes of renderer/scene/gaussian_model.h as rows: rows[i * planes + p] is plane first + p of
  * Gaussian i. 0: done. */
@@ -43,6 +44,9 @@ GAUSSCOPE_EXPORT int32_t gausscope_get_rows(const gausscope_splats* splats, int3
                                             int32_t planes, float* rows);
 GAUSSCOPE_EXPORT int32_t gausscope_set_rows(gausscope_splats* splats, int32_t first, int32_t planes,
                                             const float* rows);
+/** The colour behind all Gaussians: sh[(degree + 1)^2][3], degree 0 to 3. 0: done. */
+GAUSSCOPE_EXPORT int32_t gausscope_set_sky(gausscope_splats* splats, int32_t degree,
+                                           const float* sh);
 /** The name's end chooses the format. Returns what it could not hold as JSON, an array of
  * sentences, which stays valid until the next write of this handle; null where it fails. */
 GAUSSCOPE_EXPORT const char* gausscope_write_splats(gausscope_splats* splats, const char* path,

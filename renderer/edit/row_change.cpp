@@ -77,6 +77,7 @@ void RowChange::toggle(GaussianModel& model, Flags& flags) {
     if (kind_ == Kind::presence) present_ ? take_out(model, flags) : put_in(model, flags);
     if (kind_ != Kind::values) return;
     CHECK(first_plane_ + planes_ <= model.planes(), "values of a model of this degree");
+    if (sky_) std::swap(model.sky, *sky_);
     parallel_for(static_cast<std::size_t>(planes_), 1, [&](std::size_t p) {
         float* plane = model.plane(first_plane_ + static_cast<int>(p));
         float* other = values_.data() + p * rows_.size();

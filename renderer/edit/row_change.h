@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "renderer/edit/flags.h"
@@ -26,6 +27,8 @@ class RowChange {
     /// one row after the other.
     static RowChange values(std::vector<std::uint32_t> rows, const GaussianModel& after, int first,
                             int planes);
+    /// With the values: another sky.
+    void with_sky(const Sky& sky) { sky_ = sky; }
     /// These rows go. `rows` ascending.
     static RowChange removal(std::vector<std::uint32_t> rows);
     /// `added` comes behind the last of `count` rows, each with `flags`.
@@ -65,6 +68,7 @@ class RowChange {
     Flags flags_;                // of rows that are out
     bool present_ = false;       // presence: the rows are in the model
     bool named_ = false;
+    std::optional<Sky> sky_;  // of the other side
 };
 
 /// Which flags differ, as what has to be turned over in either direction.

@@ -158,4 +158,16 @@ void transform_rows(GaussianModel& model, std::size_t first, std::size_t count,
     });
 }
 
+Sky turned(const Sky& sky, const Mat3d& linear) {
+    // As the colour of one Gaussian.
+    GaussianModel one(1, 3);
+    for (int n = 0; n < Sky::kNumbers; ++n)
+        one.at(kSh0 + n, 0) = sky.sh[static_cast<std::size_t>(n)];
+    transform_rows(one, 0, 1, {linear, {}});
+    Sky out{.degree = sky.degree};
+    for (int n = 0; n < 3 * sh_bases(sky.degree); ++n)
+        out.sh[static_cast<std::size_t>(n)] = one.at(kSh0 + n, 0);
+    return out;
+}
+
 }  // namespace gs

@@ -26,5 +26,7 @@ std::vector<std::vector<double>> sh_rotation(const Mat3d& rotation);
 /// rotation. Parallel.
 void transform_rows(GaussianModel& model, std::size_t first, std::size_t count,
                     const Affine& affine);
+/// The same sky around a scene that `linear` turns.
+Sky turned(const Sky& sky, const Mat3d& linear);
 
 }  // namespace gs

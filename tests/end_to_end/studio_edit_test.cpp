@@ -43,9 +43,11 @@ struct Editing : ::testing::Test {
         return done && h.until_done(h.state.last_sent) && h.until([&] { return !working(); });
     }
     bool working() const { return !h.state.activities.empty(); }
-    bool open_cube() {
+    bool open_cube(const Sky& sky = {}) {
         path = (h.folder.path() / "cube.ply").string();
-        if (!write_splats(path, cube()) || !h.open(path)) return false;
+        GaussianModel model = cube();
+        model.sky = sky;
+        if (!write_splats(path, model) || !h.open(path)) return false;
         ViewRequest request = view_request_of(h.state, 160, 120);
         h.state.width = 160;
         h.state.height = 120;
@@ -197,7 +199,10 @@ TEST_F(Editing, edits_are_made_told_and_taken_back_to_the_bit) {
 }
 
 TEST_F(Editing, a_turned_selection_looks_the_same_from_a_turned_camera) {
-    ASSERT_TRUE(open_cube());
+    Sky sky{.degree = 3};
+    for (std::size_t n = 0; n < sky.sh.size(); ++n)
+        sky.sh[n] = static_cast<float>(random_in(3, 0, n, -0.4, 0.4));
+    ASSERT_TRUE(open_cube(sky));
     const auto picture = [&](Vec3d eye, Vec3d up) {
         ViewRequest request{.camera = look_at(eye, {0, 0, 0}, up, 80, 60, 0.9)};
         const std::size_t before = h.pictures.size();
@@ -222,8 +227,14 @@ TEST_F(Editing, a_turned_selection_looks_the_same_from_a_turned_camera) {
         far = std::max(far, static_cast<std::size_t>(std::abs(first.bytes[i] - same.bytes[i])));
         differ += first.bytes[i] != other.bytes[i];
     }
-    EXPECT_LE(far, 2u) << "harmonics and shapes turn along";
+    EXPECT_LE(far, 2u) << "harmonics, shapes and the sky turn along";
     EXPECT_GT(differ, 1000u);
+    EXPECT_NE(exported().sky, sky);
+    ASSERT_TRUE(give("undo") && give("undo"));  // what was selected, and the turn
+    EXPECT_EQ(exported().sky, sky) << "to the bit";
+    ASSERT_TRUE(give("select.range", {"x", "0", "1"}));
+    ASSERT_TRUE(give("edit.rotate", {"y", "90"}));
+    EXPECT_EQ(exported().sky, sky) << "a part turns alone";
 }
 
 TEST_F(Editing, hiding_is_a_matter_of_pictures) {

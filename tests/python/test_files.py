@@ -53,6 +53,20 @@ class SplatFiles(Folder):
                     np.testing.assert_array_equal(again[name], value.astype(np.float32), name)
                 self.assertEqual(again.sh_degree, degree if n else again.sh_degree)
 
+    def test_a_sky_stays(self):
+        gausscope.save(self.folder / "a.ply", some_splats(5, 1))
+        bare = gausscope.load(self.folder / "a.ply")
+        self.assertIsNone(bare.sky)
+        for bases in (1, 4, 9, 16):
+            bare.sky = np.random.default_rng(bases).normal(size=(bases, 3)).astype(np.float32)
+            self.assertEqual(gausscope.save(self.folder / "b.ply", bare), [])
+            np.testing.assert_array_equal(gausscope.load(self.folder / "b.ply").sky, bare.sky)
+        self.assertEqual(gausscope.save(self.folder / "b.ply", dict(bare), sky=bare.sky[:4]), [])
+        np.testing.assert_array_equal(gausscope.load(self.folder / "b.ply").sky, bare.sky[:4])
+        for wrong in (bare.sky[:3], bare.sky[0]):
+            with self.assertRaisesRegex(gausscope.Error, "K of 1, 4, 9 or 16"):
+                gausscope.save(self.folder / "b.ply", bare, sky=wrong)
+
     def test_the_columns_of_the_file_are_those_of_the_field(self):
         splats = some_splats(3, 1)
         gausscope.save(self.folder / "a.ply", splats)

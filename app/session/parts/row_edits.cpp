@@ -96,8 +96,10 @@ void RowEdits::transform(const Verb& verb, const Mat3d& linear, Vec3d shift) {
                        linear.m[0][1] == 0 && linear.m[0][2] == 0 && linear.m[1][2] == 0;
     const int planes = moves ? kLogScales : after.planes();
     EditName name = named(verb, rows.size());
-    the<Editor>().make(std::move(name), RowChange::values(std::move(rows), after, kMeans, planes),
-                       {});
+    RowChange change = RowChange::values(std::move(rows), after, kMeans, planes);
+    if (!model.sky.empty() && after.count == model.count)
+        change.with_sky(turned(model.sky, linear));
+    the<Editor>().make(std::move(name), std::move(change), {});
 }
 
 void RowEdits::recolor(Recolor how, Vec3f color) {
