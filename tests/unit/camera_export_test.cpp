@@ -68,6 +68,53 @@ INSTANTIATE_TEST_SUITE_P(Formats, CameraExport,
                          ::testing::Values(CameraFormat::transforms, CameraFormat::colmap,
                                            CameraFormat::colmap_text));
 
+TEST(CameraExportRigs, AreReadBackAsWritten) {
+    // Frames of cameras 1 and 2, of 2 and 3, of 3 alone, and a photo of another camera: a rig of
+    // three and one of one. All lenses are the same.
+    const std::uint32_t camera[] = {1, 2, 2, 3, 3, 7}, frame[] = {0, 0, 5, 5, 9, 0};
+    Capture capture;
+    const Pose in_rig[] = {{},
+                           {rotation_from_quat({0.9, 0.1, -0.3, 0.2}), {0.5, 0.1, 0}},
+                           {rotation_from_quat({0.7, -0.2, 0.6, 0.1}), {-0.2, 0, 0.4}}};
+    for (std::size_t v = 0; v < 6; ++v) {
+        View view;
+        view.name = fmt::format("photo{}.png", v);
+        view.camera = random_camera(4, 0, 400, 300);
+        const Camera other = random_camera(5, frame[v], 400, 300);
+        const Pose pose =
+            in_rig[camera[v] == 7 ? 0 : camera[v] - 1] * Pose{other.rotation, other.translation};
+        view.camera.rotation = pose.rotation;
+        view.camera.translation = pose.translation;
+        view.camera_number = camera[v];
+        if (camera[v] != 7) view.rig_frame = frame[v];
+        capture.views.push_back(view);
+    }
+    for (const CameraFormat format : {CameraFormat::colmap, CameraFormat::colmap_text}) {
+        const TemporaryFolder folder;
+        ASSERT_TRUE(
+            required(write_cameras(folder / "sparse/0", format, capture, cameras_of(capture)))
+                .empty());
+        const auto back = required(load_capture(folder / "", {.photos = false}));
+        ASSERT_EQ(back.views.size(), 6u);
+        EXPECT_NE(joined(texts_of(back.notes)).find("4 photos are of 2 frames of rigs"),
+                  std::string::npos)
+            << joined(texts_of(back.notes));
+        EXPECT_EQ(back.views[0].rig_frame, back.views[1].rig_frame);
+        EXPECT_EQ(back.views[2].rig_frame, back.views[3].rig_frame);
+        EXPECT_NE(back.views[0].rig_frame, back.views[2].rig_frame);
+        EXPECT_FALSE(back.views[4].rig_frame || back.views[5].rig_frame) << "alone";
+        EXPECT_NE(back.views[0].camera_number, back.views[1].camera_number);
+    }
+    capture.views[1].camera_number = 1;
+    const TemporaryFolder folder;
+    EXPECT_EQ(
+        required(write_cameras(folder / "", CameraFormat::colmap, capture, cameras_of(capture)))
+            .size(),
+        1u)
+        << "what it leaves out";
+    EXPECT_FALSE(path_exists(folder / "rigs.bin"));
+}
+
 TEST(CameraExportLenses, WhatColmapDoesNotHaveIsSaid) {
     Capture capture = four_cameras();
     const TemporaryFolder folder;

@@ -63,101 +63,175 @@ bool same_camera(const ColmapCamera& a, const ColmapCamera& b) {
 
 Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camera>& cameras) {
     ColmapModel out;
+    std::map<std::uint32_t, std::uint32_t> number_of;  // by camera, as the capture has it
+    std::vector<std::optional<std::uint32_t>> frames;
     for (std::size_t v = 0; v < cameras.size(); ++v) {
         const auto camera = colmap_camera(cameras[v]);
         if (!camera)
             return fail(ErrorKind::usage, capture.views[v].name,
                         fmt::format("COLMAP has no lens like this ({})", text_of(cameras[v].model)),
                         "write transforms, or resample the photos to pinholes");
-        auto known = std::find_if(out.cameras.begin(), out.cameras.end(),
-                                  [&](const auto& c) { return same_camera(c.second, *camera); });
+        const View& view = capture.views[v];
+        auto known = std::find_if(out.cameras.begin(), out.cameras.end(), [&](const auto& c) {
+            return same_camera(c.second, *camera) && number_of[c.first] == view.camera_number;
+        });
         if (known == out.cameras.end())
             known = out.cameras.emplace(static_cast<std::uint32_t>(out.cameras.size() + 1), *camera)
                         .first;
+        number_of[known->first] = view.camera_number;
         out.images.push_back({known->first, quat_from_rotation(cameras[v].rotation),
-                              cameras[v].translation, capture.views[v].name});
+                              cameras[v].translation, view.name, v + 1});
+        frames.push_back(view.rig_frame);
     }
+    group_into_rigs(frames, out);
     if (!capture.points_are_random) out.points = world_points(capture);
     return out;
 }
 
-/// Little-endian bytes.
-struct Bytes {
-    std::string text;
+/// A file of records, as little-endian bytes or as words of lines.
+class ColmapFile {
+  public:
+    /// `columns`: of the lines.
+    ColmapFile(bool binary, std::size_t records, const char* columns) : binary_(binary) {
+        if (binary)
+            add<std::uint64_t>(records);
+        else
+            text_ = fmt::format("# {}\n", columns);
+    }
     template <class T>
     void add(T value) {
         char raw[sizeof(T)];
         std::memcpy(raw, &value, sizeof(T));
-        text.append(raw, sizeof(T));
+        if (binary_)
+            text_.append(raw, sizeof(T));
+        else
+            word(fmt::format("{}", value));
     }
+    void add(std::initializer_list<double> values) {
+        for (const double x : values) add(x);
+    }
+    void add(const Quatd& q, const Vec3d& t) { add({q.w, q.x, q.y, q.z, t.x, t.y, t.z}); }
+    void add(const Pose& pose) { add(quat_from_rotation(pose.rotation), pose.translation); }
+    /// A number in one of the two, a word in the other.
+    template <class T>
+    void add(T number, const std::string& text) {
+        binary_ ? add(number) : word(text);
+    }
+    void camera(std::uint32_t number) {
+        add<std::int32_t>(0, "CAMERA");
+        add(number);
+    }
+    void name(const std::string& name) {
+        if (binary_)
+            (text_ += name) += '\0';
+        else
+            word(name);
+    }
+    /// Ends a record, which has no members of a list that lines leave out.
+    void end(bool lists) {
+        if (binary_ && lists) add<std::uint64_t>(0);
+        if (!binary_) text_ += '\n';
+    }
+    bool binary() const { return binary_; }
+    const std::string& text() const { return text_; }
+
+  private:
+    void word(const std::string& text) {
+        if (text_.back() != '\n') text_ += ' ';
+        text_ += text;
+    }
+    bool binary_;
+    std::string text_;
 };
 
-Result<void> write_binary(const fs::path& folder, const ColmapModel& model) {
-    Bytes cameras, images, points;
-    cameras.add<std::uint64_t>(model.cameras.size());
+std::string cameras_file(bool binary, const ColmapModel& model) {
+    ColmapFile out(binary, model.cameras.size(), "CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]");
     for (const auto& [id, c] : model.cameras) {
-        cameras.add<std::uint32_t>(id);
-        cameras.add<std::int32_t>(c.model);
-        cameras.add(c.width);
-        cameras.add(c.height);
-        for (const double p : c.params) cameras.add(p);
+        out.add(id);
+        out.add<std::int32_t>(c.model, colmap_lens(c.model)->name);
+        out.add(c.width);
+        out.add(c.height);
+        for (const double p : c.params) out.add(p);
+        out.end(false);
     }
-    images.add<std::uint64_t>(model.images.size());
-    std::uint32_t number = 0;
+    return out.text();
+}
+std::string images_file(bool binary, const ColmapModel& model) {
+    ColmapFile out(binary, model.images.size(),
+                   "IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n"
+                   "# POINTS2D[] as (X, Y, POINT3D_ID)");
     for (const ColmapImage& i : model.images) {
-        images.add(++number);
-        const Vec3d t = i.translation;
-        for (const double x :
-             {i.rotation.w, i.rotation.x, i.rotation.y, i.rotation.z, t.x, t.y, t.z})
-            images.add(x);
-        images.add(i.camera);
-        images.text += i.name + '\0';
-        images.add<std::uint64_t>(0);
+        out.add(static_cast<std::uint32_t>(i.number));
+        out.add(i.rotation, i.translation);
+        out.add(i.camera);
+        out.name(i.name);
+        out.end(true);
+        if (!binary) out.end(false);  // a line of points
     }
-    points.add<std::uint64_t>(model.points.size());
+    return out.text();
+}
+std::string points_file(bool binary, const ColmapModel& model) {
+    ColmapFile out(binary, model.points.size(),
+                   "POINT3D_ID, X, Y, Z, R, G, B, ERROR, TRACK[] as (IMAGE_ID, POINT2D_IDX)");
     std::uint64_t point = 0;
     for (const SourcePoint& p : model.points) {
-        points.add(++point);
-        for (const double x : {p.position.x, p.position.y, p.position.z}) points.add(x);
-        for (const std::uint8_t c : p.rgb) points.add(c);
-        points.add(0.0);  // error
-        points.add<std::uint64_t>(0);
+        out.add(++point);
+        for (const double x : {p.position.x, p.position.y, p.position.z})
+            out.add(x, position_text(x));
+        for (const std::uint8_t c : p.rgb) out.add(c);
+        out.add(0.0);  // error
+        out.end(true);
     }
-    FileGroup files;
-    GS_TRY_VOID(files.add(folder / "cameras.bin", cameras.text));
-    GS_TRY_VOID(files.add(folder / "images.bin", images.text));
-    GS_TRY_VOID(files.add(folder / "points3D.bin", points.text));
-    return files.commit();
+    return out.text();
+}
+std::string rigs_file(bool binary, const ColmapModel& model) {
+    ColmapFile out(binary, model.rigs.size(),
+                   "RIG_ID, NUM_SENSORS, REF_SENSOR_TYPE, REF_SENSOR_ID, SENSORS[] as "
+                   "(SENSOR_TYPE, SENSOR_ID, HAS_POSE, [QW, QX, QY, QZ, TX, TY, TZ])");
+    for (const auto& [id, rig] : model.rigs) {
+        out.add(id);
+        out.add(static_cast<std::uint32_t>(rig.camera_from_rig.size()));
+        for (const auto& [camera, pose] : rig.camera_from_rig) {
+            out.camera(camera);
+            if (camera == rig.camera_from_rig.begin()->first) continue;
+            out.add<std::uint8_t>(1);
+            out.add(pose);
+        }
+        out.end(false);
+    }
+    return out.text();
+}
+std::string frames_file(bool binary, const ColmapModel& model) {
+    ColmapFile out(binary, model.frames.size(),
+                   "FRAME_ID, RIG_ID, RIG_FROM_WORLD[QW, QX, QY, QZ, TX, TY, TZ], NUM_DATA_IDS, "
+                   "DATA_IDS[] as (SENSOR_TYPE, SENSOR_ID, DATA_ID)");
+    for (const ColmapFrame& frame : model.frames) {
+        out.add(frame.number);
+        out.add(frame.rig);
+        out.add(frame.rig_from_world);
+        out.add(static_cast<std::uint32_t>(frame.images.size()));
+        for (const std::uint64_t image : frame.images) {
+            out.camera(model.images[image - 1].camera);
+            out.add(image);
+        }
+        out.end(false);
+    }
+    return out.text();
 }
 
-Result<void> write_text(const fs::path& folder, const ColmapModel& model) {
-    std::string cameras = "# CAMERA_ID, MODEL, WIDTH, HEIGHT, PARAMS[]\n", images, points;
-    for (const auto& [id, c] : model.cameras) {
-        cameras += fmt::format("{} {} {} {}", id, colmap_lens(c.model)->name, c.width, c.height);
-        for (const double p : c.params) cameras += fmt::format(" {:.17g}", p);
-        cameras += '\n';
-    }
-    images =
-        "# IMAGE_ID, QW, QX, QY, QZ, TX, TY, TZ, CAMERA_ID, NAME\n# POINTS2D[] as (X, Y, "
-        "POINT3D_ID)\n";
-    std::size_t number = 0;
-    for (const ColmapImage& i : model.images) {
-        const Quatd q = i.rotation;
-        const Vec3d t = i.translation;
-        images +=
-            fmt::format("{} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {:.17g} {} {}\n\n",
-                        ++number, q.w, q.x, q.y, q.z, t.x, t.y, t.z, i.camera, i.name);
-    }
-    points = "# POINT3D_ID, X, Y, Z, R, G, B, ERROR, TRACK[] as (IMAGE_ID, POINT2D_IDX)\n";
-    number = 0;
-    for (const SourcePoint& p : model.points)
-        points += fmt::format("{} {} {} {} {} {} {} 0\n", ++number, position_text(p.position.x),
-                              position_text(p.position.y), position_text(p.position.z), p.rgb[0],
-                              p.rgb[1], p.rgb[2]);
+Result<void> write_model(const fs::path& folder, const ColmapModel& model, bool binary) {
+    const char* const end = binary ? ".bin" : ".txt";
     FileGroup files;
-    GS_TRY_VOID(files.add(folder / "cameras.txt", cameras));
-    GS_TRY_VOID(files.add(folder / "images.txt", images));
-    GS_TRY_VOID(files.add(folder / "points3D.txt", points));
+    const auto add = [&](const char* name, std::string (*file)(bool, const ColmapModel&)) {
+        return files.add(folder / (std::string(name) + end), file(binary, model));
+    };
+    GS_TRY_VOID(add("cameras", cameras_file));
+    GS_TRY_VOID(add("images", images_file));
+    GS_TRY_VOID(add("points3D", points_file));
+    if (!model.rigs.empty()) {
+        GS_TRY_VOID(add("rigs", rigs_file));
+        GS_TRY_VOID(add("frames", frames_file));
+    }
     return files.commit();
 }
 
@@ -237,7 +311,10 @@ Result<std::vector<std::string>> write_into(const fs::path& folder, CameraFormat
     }
     if (format == CameraFormat::inria) return write_inria(folder, capture, local);
     GS_TRY(const ColmapModel model, colmap_model(capture, cameras));
-    GS_TRY_VOID((format == CameraFormat::colmap ? write_binary : write_text)(folder, model));
+    GS_TRY_VOID(write_model(folder, model, format == CameraFormat::colmap));
+    if (model.rigs.empty() &&
+        std::ranges::any_of(capture.views, [](const View& v) { return v.rig_frame.has_value(); }))
+        notes.emplace_back("rigs are left out: a frame has two photos of one camera");
     if (std::any_of(cameras.begin(), cameras.end(), [](const Camera& c) { return c.rolling(); }))
         notes.emplace_back("COLMAP has no rolling shutter: poses are those of half the read-out");
     return notes;

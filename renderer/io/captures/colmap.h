@@ -80,5 +80,9 @@ struct RigPhotos {
     double degrees = 0, distance = 0;  ///< at most; world units
 };
 RigPhotos photos_of_rigs(const ColmapModel& model);
+/// Fills the model's rigs and frames by which photos were taken at once; those without a frame are
+/// alone in one. Nothing where no photo has one, or a frame has two photos of one camera.
+void group_into_rigs(std::span<const std::optional<std::uint32_t>> frame_of_image,
+                     ColmapModel& model);
 
 }  // namespace gs

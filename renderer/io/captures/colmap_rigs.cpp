@@ -176,4 +176,53 @@ RigPhotos photos_of_rigs(const ColmapModel& model) {
     return out;
 }
 
+void group_into_rigs(std::span<const std::optional<std::uint32_t>> frame_of_image,
+                     ColmapModel& model) {
+    std::map<std::uint64_t, std::map<std::uint32_t, std::size_t>> frames;  // camera -> image
+    bool any = false;
+    for (std::size_t i = 0; i < model.images.size(); ++i) {
+        const auto& own = frame_of_image[i];
+        any = any || own.has_value();
+        const std::uint64_t frame = own ? *own : (std::uint64_t{1} << 32) + i;
+        if (!frames[frame].emplace(model.images[i].camera, i).second) return;
+    }
+    if (!any) return;
+    const auto pose_of = [&](std::size_t image) {
+        return Pose{rotation_from_quat(model.images[image].rotation),
+                    model.images[image].translation};
+    };
+    // Cameras that a frame has in common are of one rig, which is where its first camera is.
+    std::map<std::uint32_t, std::uint32_t> rig_of;
+    std::map<std::uint32_t, Pose> from_rig;
+    for (const auto& [camera, c] : model.cameras) {
+        if (!rig_of.emplace(camera, camera).second) continue;
+        from_rig[camera] = {};
+        for (bool more = true; more;) {
+            more = false;
+            for (const auto& [frame, photos] : frames) {
+                const auto known = std::ranges::find_if(photos, [&](const auto& photo) {
+                    return rig_of.contains(photo.first) && rig_of[photo.first] == camera;
+                });
+                if (known == photos.end()) continue;
+                const Pose rig = inverse_of(from_rig[known->first]) * pose_of(known->second);
+                for (const auto& [other, image] : photos) {
+                    if (!rig_of.emplace(other, camera).second) continue;
+                    from_rig[other] = pose_of(image) * inverse_of(rig);
+                    more = true;
+                }
+            }
+        }
+    }
+    for (const auto& [camera, rig] : rig_of)
+        model.rigs[rig].camera_from_rig[camera] = from_rig[camera];
+    for (const auto& [frame, photos] : frames) {
+        const auto& [camera, image] = *photos.begin();
+        ColmapFrame& out = model.frames.emplace_back();
+        out.number = static_cast<std::uint32_t>(model.frames.size());
+        out.rig = rig_of[camera];
+        out.rig_from_world = inverse_of(from_rig[camera]) * pose_of(image);
+        for (const auto& photo : photos) out.images.push_back(photo.second + 1);
+    }
+}
+
 }  // namespace gs
