@@ -188,7 +188,6 @@ class CpuTraining final : public TrainingBackend {
     void reset_opacity() override { edit(gs::reset_opacity); }
     Buffer<float> filter() const override { return run_.filter; }
     void size_filter(std::span<const Camera> cameras, float near_plane, FilterRows rows) override;
-    bool refines_intrinsics() const override { return true; }
     bool takes_beams() const override { return true; }
     std::uint64_t steps() const override { return run_.adam.steps; }
     std::size_t count() const override { return run_.model.count; }

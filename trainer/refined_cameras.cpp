@@ -19,15 +19,12 @@ void add_gradients(const StepOutcome& outcome, auto& poses, auto& intrinsics) {
 
 }  // namespace
 
-Result<void> may_refine(const TrainingSettings& settings, const TrainingBackend& backend,
-                        const Capture& capture, std::span<const std::size_t> views) {
+Result<void> may_refine(const TrainingSettings& settings, const Capture& capture,
+                        std::span<const std::size_t> views) {
     if (!settings.refine_intrinsics) return {};
     const auto refused = [&](const std::string& why, const char* advice) {
         return fail(ErrorKind::usage, capture.path, "refine_intrinsics: " + why, advice);
     };
-    if (!backend.refines_intrinsics())
-        return refused("this device cannot refine intrinsics: only the CPU has their gradients",
-                       "train with --backend cpu, or without --refine-intrinsics");
     if (settings.projection == ProjectionMethod::ut)
         return refused("the unscented transform has no gradients of intrinsics",
                        "train with --projection ewa, or without --refine-intrinsics");

@@ -11,10 +11,10 @@
 
 namespace gs {
 
-/// Errors (usage): intrinsics are to be refined, and this backend, projection or the lens of one of
-/// these views does not allow it.
-Result<void> may_refine(const TrainingSettings& settings, const TrainingBackend& backend,
-                        const Capture& capture, std::span<const std::size_t> views);
+/// Errors (usage): intrinsics are to be refined, and the projection or the lens of one of these
+/// views does not allow it.
+Result<void> may_refine(const TrainingSettings& settings, const Capture& capture,
+                        std::span<const std::size_t> views);
 
 class RefinedCameras {
   public:

@@ -94,7 +94,7 @@ Result<void> Trainer::State::may_draw() const {
                 "a step of {} photos needs at least that many, but only {} can be trained on",
                 batch_of(settings), drawn.size()),
             fmt::format("choose a batch of {} at most", drawn.size()));
-    return may_refine(settings, *backend, *capture, drawn);
+    return may_refine(settings, *capture, drawn);
 }
 
 int Trainer::State::sh_degree() const {

@@ -108,8 +108,6 @@ class TrainingBackend {
     /// RunArrays::filter.
     virtual Buffer<float> filter() const = 0;
 
-    /// Whether it fills StepOutcome::intrinsics.
-    virtual bool refines_intrinsics() const { return false; }
     /// Whether it learns from StepPlan::beams.
     virtual bool takes_beams() const { return false; }
     virtual std::uint64_t steps() const = 0;

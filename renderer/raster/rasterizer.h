@@ -89,8 +89,8 @@ struct RenderOptions {
     bool median_depth = false;  ///< fill RenderResult::median_depth; only together with `depth`
     bool gradients = true;      ///< keep what backward() needs; false is a little faster
     bool motion = false;        ///< backward() fills BlockGradients::motion
-    /// backward() fills BlockGradients::intrinsics. The CPU's alone, and only by EWA, through a
-    /// lens with distortion_numbers() or a pinhole, with a global shutter.
+    /// backward() fills BlockGradients::intrinsics (the CPU's; on CUDA training alone has them).
+    /// Only by EWA, through a lens with distortion_numbers() or a pinhole, with a global shutter.
     bool intrinsics = false;
     bool absolute = false;  ///< backward() fills BlockGradients::mean2d without signs
     bool counters =

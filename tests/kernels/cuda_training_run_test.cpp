@@ -435,13 +435,19 @@ TEST_F(CudaTrainingRun, AMeanWhoseGradientIsAbsurdStaysWhereItIs) {
         for (int p = 0; p < model.planes(); ++p) EXPECT_TRUE(std::isfinite(model.at(p, i)));
 }
 
-TEST_F(CudaTrainingRun, RefusesToRefineIntrinsics) {
+TEST_F(CudaTrainingRun, RefinesIntrinsicsAsTheCpuDoes) {
     TrainingSettings settings = busy_settings();
     settings.refine_intrinsics = true;
-    const auto refused = Trainer::create(small_capture(), settings, cuda_training());
-    ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().text().find("cannot refine intrinsics"), std::string::npos);
-    EXPECT_TRUE(Trainer::create(small_capture(), settings, make_cpu_training()));
+    settings.pose_from = 2;
+    const auto capture = small_capture();
+    const auto moved = [&](std::unique_ptr<TrainingBackend> backend) {
+        const auto trainer = trainer_on(std::move(backend), capture, settings);
+        (void)losses_of(*trainer, 7);
+        return trainer->camera_of(1).fx / capture->views[1].camera.fx - 1;
+    };
+    const double cpu = moved(make_cpu_training()), device = moved(cuda_training());
+    EXPECT_GT(std::abs(cpu), 1e-5);
+    EXPECT_NEAR(device, cpu, 1e-2 * std::abs(cpu));
 }
 
 /// A device evaluates no rays: it says so instead of learning from photos alone.

@@ -2,6 +2,7 @@
 
 #include "trainer/cuda/absolute_statistics.h"
 #include "trainer/cuda/adam_kernels.h"
+#include "trainer/cuda/intrinsics.h"
 #include "trainer/cuda/nudge.h"
 #include "trainer/cuda/sky.h"
 #include "trainer/density/nudge.h"
@@ -189,6 +190,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     if (plan.sky.on()) sky_sums_.resize_discard(kSkySums, stream_);
     result_.resize_discard(1, stream_);
     if (plan.options.motion) motion_.resize_discard(motion_floats(run_.view(true).stride), stream_);
+    if (plan.options.intrinsics) intrinsics_.resize_discard(intrinsics_sums(limits), stream_);
     pipeline_.prepare(limits);
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     photos_.send(plan.view_index, *plan.view, flight.photo, stream_);
@@ -223,6 +225,7 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
         plan.sky.on() ? sky_sums_.data() : nullptr,
         pipeline_.bytes(),
         plan.options.motion ? motion_.data() : nullptr,
+        plan.options.intrinsics ? intrinsics_.data() : nullptr,
         plan.nudge.on(),
         plan.options.absolute,
         plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{},
@@ -277,6 +280,9 @@ void StepEngine::enqueue_update(const StepShape& shape) {
     const StepInputs* inputs = feed_.inputs();
     const ModelView model = run_.view(true);
     const bool several = shape.batch.sums != nullptr;
+    if (shape.intrinsics != nullptr)
+        launch_intrinsics(stream_, shape.limits, pipeline_.arrays(), model, shape.intrinsics,
+                          result_.data());
     if (!several) {
         launch_adam_step(stream_, shape.limits, pipeline_.arrays(), model, inputs, run_.flags(),
                          run_.statistics(), shape.motion);
@@ -329,6 +335,8 @@ StepOutcome StepEngine::Flight::outcome(const Reading& reading) const {
     const double* m = reading.result.motion;
     if (plan.options.motion && std::isfinite(out.terms.loss))
         out.motion = SceneMotion{{m[0], m[1], m[2]}, {m[3], m[4], m[5]}};
+    if (plan.options.intrinsics && std::isfinite(out.terms.loss))
+        out.intrinsics = std::to_array(reading.result.intrinsics);
     return out;
 }
 

@@ -116,6 +116,7 @@ class StepEngine {
     DeviceBuffer<StepResult> result_{"result of a step"};
     DeviceBatch batch_;                                  ///< where a step takes several views
     DeviceBuffer<float> motion_{"motion of the scene"};  ///< by row, where poses are corrected
+    DeviceBuffer<double> intrinsics_{"gradients of intrinsics"};
     PinnedBuffer<Reading> readings_{kMostInFlight, "results of steps"};  ///< by slot
     std::vector<Event> reached_;                                         ///< by slot
     std::size_t next_slot_ = 0;

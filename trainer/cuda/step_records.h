@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "renderer/math/adam.h"
+#include "renderer/math/lens_numbers.h"
 #include "renderer/raster/cuda/frame.h"
 #include "renderer/raster/cuda/model_view.h"
 #include "trainer/density/nudge_rules.h"
@@ -69,6 +70,7 @@ struct StepResult {
     std::uint32_t halted;        ///< the step changed nothing
     std::uint32_t reserved;
     double motion[6];  ///< SceneMotion's turn and move, of steps that ask for it
+    double intrinsics[math::kLensNumbers];  ///< likewise
 };
 
 /// What is known of each row besides its parameters: DensityStatistics and RowIdentity::tags in

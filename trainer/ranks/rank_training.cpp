@@ -222,7 +222,6 @@ class RankTraining final : public TrainingBackend {
     Buffer<float> filter() const override {
         return together(Order::filter, [&] { return part_.filter(); });
     }
-    bool refines_intrinsics() const override { return true; }
     std::uint64_t steps() const override { return own_.steps(); }
     std::size_t count() const override { return count_; }
     int sh_degree() const override { return own_.sh_degree(); }

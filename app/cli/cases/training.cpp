@@ -37,6 +37,7 @@ enum Has : unsigned {
     kFiltered = 128,  ///< through a 3D filter
     kNudges = 256,    ///< noise, regularisers, limits of size
     kSky = 512,       ///< learned, of degree 3
+    kLenses = 1024,   ///< what moves the lens's numbers
 };
 enum class Made { plain, broken, faint, covering, crowded };
 struct Rare {
@@ -61,7 +62,8 @@ struct TrainingCase {
 
 constexpr Rare kPpisp{.looks = AppearanceMode::ppisp}, kBroken{Made::broken},
     kOutgrown{Made::covering, 129, 97}, kBroad{.width = 190, .height = 190, .looks = kPpisp.looks},
-    kSmall{.width = 20, .height = 12, .views = 1}, kRaised{.raised_from = 5};
+    kSmall{.width = 20, .height = 12, .views = 1}, kRaised{.raised_from = 5},
+    kWide{.made = Made::covering, .width = 320, .height = 240, .views = 2};
 constexpr TrainingCase kTraining[] = {
     {"1 Gaussians, SH degree 0", 1, 0},
     {"33 Gaussians, SH degree 1", 33, 1},
@@ -85,6 +87,10 @@ constexpr TrainingCase kTraining[] = {
     {"a sky", 40, 1, kSky},
     {"a sky behind bent lenses, two views a step", 40, 1, kSky | kBent, 4, 2},
     {"poses corrected", 150, 2, kMotion},
+    {"poses and focal lengths corrected by Gaussians over 300 tiles", 12, 1, kMotion | kLenses, 2,
+     1, kWide},
+    {"bent lenses corrected through a 3D filter, two views a step", 12, 1,
+     kBent | kLenses | kFiltered, 2, 2, kWide},
     {"gradients without signs", 160, 1, kAbsolute | kLocks},
     {"gradients without signs, two views a step", 160, 0, kAbsolute | kMotion, 4, 2},
     {"poses of bent lenses corrected", 140, 1, kBent | kMotion},
@@ -104,7 +110,7 @@ constexpr TrainingCase kTraining[] = {
     {"by seven points through a 3D filter", 140, 1, kFiltered | kPoints},
     {"values that no file should hold", 240, 1, 0, 4, 1, kBroken},
     {"one view again and again, recorded and replayed", 40, 0, 0, 24, 1, kSmall},
-    {"a frame that outgrows its buffers", 500, 1, 0, 2, 1, kOutgrown},
+    {"a frame that outgrows its buffers", 500, 1, kLenses, 2, 1, kOutgrown},
     {"a batch whose frames outgrow their buffers", 500, 1, 0, 2, 2, kOutgrown},
     {"tiles of several items", 1400, 1, 0, 2, 1, {Made::crowded, 16, 16}},
 };
@@ -195,6 +201,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.sky = sky_plan(of_sky, plan.step);
         plan.options.motion = c.with(kMotion);
+        plan.options.intrinsics = c.with(kLenses);
         plan.options.antialiased = c.with(kFiltered);
         plan.options.absolute = c.with(kAbsolute);
         if (c.with(kPoints)) plan.options.projection = ProjectionMethod::ut;
@@ -280,24 +287,31 @@ std::vector<double> parts_of(const std::optional<SceneMotion>& m) {
     return {m->turn.x, m->turn.y, m->turn.z, m->move.x, m->move.y, m->move.z};
 }
 
-/// The terms of every step, the camera's motion and what was counted.
+std::vector<double> numbers_of(const std::optional<LensSlopes>& slopes) {
+    return slopes ? std::vector(slopes->begin(), slopes->end()) : std::vector<double>{};
+}
+
+/// The terms of every step, the camera's motion and lens, and what was counted.
 std::vector<ComparisonRow> outcomes_of(const Trained& got, const Trained& truth) {
     ComparisonRow loss{"loss", kStepLossLimit}, motion{"camera's motion", kMotionLimit},
-        counts{"counts"};
+        counts{"counts"}, lenses{"lens", kMotionLimit};
     for (const auto& [place, outcome] : got.outcomes) {
         const StepOutcome& other = truth.outcomes.at(place);
         const double a = other.terms.loss, size = std::isfinite(a) ? std::max(1e-12, a) : 1;
         loss.add(a / size, outcome.terms.loss / size);
         // Before the first step nothing has gone another way.
-        if (place.first == 1)
-            motion.add(0, compare({"", 0, Measure::of_largest}, parts_of(other.motion),
-                                  parts_of(outcome.motion))
-                              .figure());
+        const auto beside = [&](ComparisonRow& row, const auto& known, const auto& ours) {
+            if (place.first == 1)
+                row.add(0, compare({"", 0, Measure::of_largest}, known, ours).figure());
+        };
+        beside(motion, parts_of(other.motion), parts_of(outcome.motion));
+        if (outcome.intrinsics || other.intrinsics)
+            beside(lenses, numbers_of(other.intrinsics), numbers_of(outcome.intrinsics));
         counts.add(other.poisoned, outcome.poisoned);
         counts.add(static_cast<double>(other.counters.visible),
                    static_cast<double>(outcome.counters.visible));
     }
-    return {loss, motion, counts};
+    return {loss, motion, lenses, counts};
 }
 
 CheckRow check_training(const Backend& backend, const TrainingCase& c) {

@@ -106,33 +106,51 @@ GS_DEVICE Vec3f through_direction(int degree, Vec3f direction, const Update& upd
     return math::sh_basis_vjp(degree, direction, v_basis);
 }
 
-/// All but what reaches the mean through the colour and but the bases. Returns the mean. What was
-/// clamped is known from the splat.
-template <bool kMotion, class Camera, bool kLazy>
-GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                                const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
-    const Vec3f mean = reader.mean();
-    Vec3f scale = reader.scale(c.scale_modifier);
-    const Quatf quat = reader.quat();
-    const float logit = reader.opacity_logit();
+/// Standard deviations, as stored times the modifier, as they were drawn: through a 3D filter.
+template <bool kLazy>
+GS_DEVICE Vec3f drawn_scale(const FrameConstants& c, const ModelReader<kLazy>& reader,
+                            Vec3f scale) {
     if (reader.filtered())
         if (const float filter = c.scale_modifier * reader.filter(); filter > 0.0f)
-            scale = math::mip_scale(scale, filter);
-    const Vec3f shown{splat.red, splat.green, splat.blue};
-    const Camera& camera = camera_of<Camera>(c);
-    const auto forward = math::trace(camera, mean, scale, quat);
-    const math::Projection<float>& projected = forward.projection;
-    const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
+            return math::mip_scale(scale, filter);
+    return scale;
+}
 
+/// With respect to a Gaussian's mean and covariance in the picture.
+struct ImageGradient {
+    Vec2<float> mean;
+    Sym2<float> cov;
+};
+GS_DEVICE ImageGradient image_gradient(const FrameConstants& c,
+                                       const math::Projection<float>& projected,
+                                       const SplatSums& sums) {
+    const auto conic = math::conic_of(projected.cov, projected.det, c.blur);
     // ln alpha = ln opacity - 0.5 (xx dx^2 + yy dy^2) - xy dx dy, d = pixel - mean.
     const float s = sums.a.x, sx = sums.a.y, sy = sums.b.x;
     const Vec2<float> v_mean2d{conic.inverse.xx * sx + conic.inverse.xy * sy,
                                conic.inverse.xy * sx + conic.inverse.yy * sy};
     const Sym2<float> v_conic{-0.5f * sums.a.z, -sums.b.y, -0.5f * sums.b.z};
     const float v_compensation = c.antialiased != 0 ? s / conic.compensation : 0.0f;
-    const auto v_cov =
-        math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation);
-    const auto g = math::trace_vjp(camera, forward, mean, scale, quat, v_mean2d, v_cov, sums.c.w);
+    return {v_mean2d,
+            math::conic_of_vjp(projected.cov, projected.det, c.blur, v_conic, v_compensation)};
+}
+
+/// All but what reaches the mean through the colour and but the bases. Returns the mean. What was
+/// clamped is known from the splat.
+template <bool kMotion, class Camera, bool kLazy>
+GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
+                                const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
+    const Vec3f mean = reader.mean();
+    const Vec3f stored = reader.scale(c.scale_modifier);
+    const Quatf quat = reader.quat();
+    const float logit = reader.opacity_logit();
+    const Vec3f scale = drawn_scale(c, reader, stored);  // a branch, behind all loads
+    const Vec3f shown{splat.red, splat.green, splat.blue};
+    const Camera& camera = camera_of<Camera>(c);
+    const auto forward = math::trace(camera, mean, scale, quat);
+    const math::Projection<float>& projected = forward.projection;
+    const ImageGradient v = image_gradient(c, projected, sums);
+    const auto g = math::trace_vjp(camera, forward, mean, scale, quat, v.mean, v.cov, sums.c.w);
     out.geometry[kLogScales] = g.scale.x * scale.x;
     out.geometry[kLogScales + 1] = g.scale.y * scale.y;
     out.geometry[kLogScales + 2] = g.scale.z * scale.z;
@@ -141,15 +159,15 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
                     drawn[3] = {scale.x, scale.y, scale.z};
         for (int i = 0; i < 3 && filter > 0.0f; ++i)
             out.geometry[kLogScales + i] = math::mip_log_scale_vjp(
-                math::mip_share_of_drawn(drawn[i], filter), out.geometry[kLogScales + i], s);
+                math::mip_share_of_drawn(drawn[i], filter), out.geometry[kLogScales + i], sums.a.x);
     }
     out.geometry[kQuats] = g.quat.w;
     out.geometry[kQuats + 1] = g.quat.x;
     out.geometry[kQuats + 2] = g.quat.y;
     out.geometry[kQuats + 3] = g.quat.z;
-    out.geometry[kOpacityLogits] = s * (1.0f - math::sigmoid(logit));
-    out.mean2d[0] = v_mean2d.x;
-    out.mean2d[1] = v_mean2d.y;
+    out.geometry[kOpacityLogits] = sums.a.x * (1.0f - math::sigmoid(logit));
+    out.mean2d[0] = v.mean.x;
+    out.mean2d[1] = v.mean.y;
     out.radius_px = 3.0f * math::sqrt(math::max(projected.cov.xx, projected.cov.yy) + c.blur);
 
     if constexpr (kMotion) {

@@ -48,6 +48,7 @@ constexpr KernelTolerance kTolerances[] = {
     {"project_backward_lens<", {1e-3, 2e-6}, "through those conics and slopes, and back"},
     {"project_unscented<", {1e-4, 0}, "the same, by differences of seven places"},
     {"project_backward_unscented<", {1e-3, 2e-6}, "through those, and back"},
+    {"sum_intrinsics", {1e-3, 0, true}, "sums of slopes through those conics"},
     {"step_batch", {1e-5, 1e-7}, "a step of Adam, fused"},
     {"refresh_bounds", {1e-6, 0}, "drifts are fused"},
     {"nudge", {1e-6, 1e-6}, "the same, and noise by libm's logarithm and cosine"},
