@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/comparison.h"
+#include "renderer/device/device_error.h"
 #include "renderer/rays/rays.h"
 #include "renderer/reference/rays.h"
 #include "tests/kernels/cuda_training_scene.h"
@@ -264,6 +265,34 @@ TEST_F(CudaLidar, ASteadyStepNeitherAllocatesNorWaits) {
     EXPECT_EQ(emulator::allocations(more), 0u);
     EXPECT_EQ(emulator::synchronizations(more), 0u);
     EXPECT_EQ(backend->steps(), 24u);
+}
+
+TEST_F(CudaLidar, ExhaustedMemoryKeepsTheModel) {
+    const auto capture = test::small_capture(24, 20, 20);
+    const GaussianModel model = test::around(200, 47);
+    StepPlan plan = blind_plan(*capture, beams_through(model, {0.2, 0, 0}, 12));
+    bool failed = false;
+    const auto run = [&](std::uint64_t failing) {
+        auto backend = cuda_training();
+        backend->start(capture, run_of(model));
+        emulator::fail_device_allocation(failing);
+        failed = false;
+        try {
+            backend->step(plan);
+        } catch (const DeviceError&) {
+            failed = true;
+            EXPECT_EQ(backend->steps(), 0u);
+        }
+        emulator::fail_device_allocation(0);
+        for (plan.step = failed ? 0 : 1; plan.step < 3; ++plan.step) backend->step(plan);
+        plan.step = 0;
+        return backend->arrays();
+    };
+    const RunArrays undisturbed = run(0);
+    std::uint64_t failing = 0;
+    do EXPECT_TRUE(test::same_arrays(undisturbed, run(++failing))) << failing;
+    while (failed);
+    EXPECT_GT(failing, 12u);  // those of the beams are among them
 }
 
 }  // namespace

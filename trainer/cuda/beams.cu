@@ -22,17 +22,20 @@ constexpr std::uint32_t kThreads = 256, kRays = kRaysPerTile, kWarps = kRays / k
 /// A Gaussian as it is drawn.
 struct DrawnGaussian {
     Vec3f mean, scale;
+    float filter;  ///< world units, 0: none
     Quatf quat;
-    float opacity, filter;  ///< world units, 0: none
+    float opacity;
+    /// Without rotation and opacity, which those far from all beams are not asked for.
     GS_DEVICE explicit DrawnGaussian(const ModelReader<true>& reader)
         : mean(reader.mean()),
           scale(reader.scale(1.0f)),
-          quat(reader.quat()),
-          opacity(math::sigmoid(reader.opacity_logit())),
           filter(reader.filtered() ? reader.filter() : 0.0f) {
-        if (!(filter > 0.0f)) return;
-        opacity *= math::mip_kept(scale, filter);
-        scale = math::mip_scale(scale, filter);
+        if (filter > 0.0f) scale = math::mip_scale(scale, filter);
+    }
+    GS_DEVICE void complete(const ModelReader<true>& reader) {
+        quat = reader.quat();
+        opacity = math::sigmoid(reader.opacity_logit());
+        if (filter > 0.0f) opacity *= math::mip_kept(reader.scale(1.0f), filter);
     }
 };
 
@@ -40,12 +43,14 @@ struct DrawnGaussian {
 GS_DEVICE bool prepare(const BeamJob& p, std::uint32_t row, BeamGaussian& out, RayOutline& outline,
                        float& distance) {
     const BeamInputs& in = *p.beams.inputs;
-    const DrawnGaussian g(ModelReader<true>(p.model, row));
+    const ModelReader<true> reader(p.model, row);
+    DrawnGaussian g(reader);
     const Vec3d arm = Vec3d{g.mean.x, g.mean.y, g.mean.z} - in.place;
     distance = static_cast<float>(math::sqrt(dot(arm, arm)));
     if (!(distance <= FLT_MAX) ||
         in.places.beyond(g.mean, fmaxf(fmaxf(g.scale.x, g.scale.y), g.scale.z)))
         return false;
+    g.complete(reader);
     const Mat3f m = math::whitening(g.scale, g.quat);
     for (int k = 0; k < 9; ++k) out.whitening[k] = m.m[k / 3][k % 3];
     out.mean = g.mean;
@@ -343,11 +348,13 @@ GS_KERNEL(kThreads, 2) void add_beams(BeamJob p) {
         sums[k] += static_cast<double>(p.beams.sums[std::size_t{pair} * kBeamSums + k]);
     const ModelReader<true> reader(p.model, row);
     float gradient[kGeometryPlanes];
-    geometry_of(DrawnGaussian(reader), sums, gradient);
+    DrawnGaussian g(reader);
+    g.complete(reader);
+    geometry_of(g, sums, gradient);
     gradient[kOpacityLogits] *= 1.0f - math::sigmoid(reader.opacity_logit());
     SoundGradients sound;
     GS_UNROLL
-    for (const float g : gradient) sound.add(g);
+    for (const float v : gradient) sound.add(v);
     if (sound.largest == 0.0f && sound.poison == 0.0f) return;
     if (!sound.all()) {
         atomicAdd(&p.counts->poisoned, 1u);

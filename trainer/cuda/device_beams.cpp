@@ -24,7 +24,7 @@ class Packer {
         const std::size_t at = bytes_;
         bytes_ += (count * sizeof(T) + kAligned - 1) / kAligned * kAligned;
         if (host_ == nullptr) return nullptr;
-        std::memcpy(host_ + at, from, count * sizeof(T));
+        std::copy_n(from, count, reinterpret_cast<T*>(host_ + at));
         return reinterpret_cast<const T*>(device_ + at);
     }
     std::size_t bytes() const { return bytes_; }
