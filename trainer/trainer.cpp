@@ -200,10 +200,9 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
 
 Result<void> Trainer::State::may_learn_from_lidar() const {
     if (settings.lidar_weight <= 0 || backend->takes_beams()) return {};
-    return fail(
-        ErrorKind::usage, capture->path,
-        "this training cannot learn from a lidar: rays are evaluated by one process on a CPU",
-        "train with --backend cpu and without ranks, or set lidar_weight to 0");
+    return fail(ErrorKind::usage, capture->path,
+                "this training cannot learn from a lidar: rays are evaluated by one process",
+                "train without ranks, or set lidar_weight to 0");
 }
 
 bool Trainer::State::learns_from_lidar() {

@@ -15,6 +15,9 @@ namespace {
 constexpr std::uint64_t kProgram = 34'000'000;
 constexpr std::uint64_t kPlyOfSplat = 17 * 4;  // and three numbers for each further harmonic
 constexpr std::uint64_t kPoint = 16;
+// Of a Gaussian met by beams: about one pair with a tile of them (docs/lidar.md), and on the CPU a
+// copy of its geometry.
+constexpr std::uint64_t kRays = 44 + 132, kRaysOnDevice = 4 + 132;
 
 struct Row {
     std::uint64_t parameters = 0, moments = 0, statistics = 0;
@@ -102,6 +105,7 @@ TrainingPlan plan_training(const CaptureForecast& capture, const TrainingSetting
         const auto planes = static_cast<std::uint64_t>(plane_count(degree));
         by_row("gradients of a batch", 4 * planes + (on_device ? 4 : 0), on_device);
     }
+    if (settings.lidar_weight > 0) by_row("rays", on_device ? kRaysOnDevice : kRays, on_device);
     out.memory.push_back(
         {"lists and pictures of a step", on_device, frame(out.first), frame(out.most)});
     // Saving copies what is drawn, from a device all of the run; growing has the moments twice.

@@ -44,8 +44,8 @@ void apply(const CommonArguments& common);
 /// The backend of --backend and --device. Errors (usage): cuda where it cannot be used, with the
 /// reason.
 Result<Backend> backend_of(const CommonArguments& common);
-/// `common` on the CPU, which alone evaluates rays; `what` needs them ("--exact"). Errors (usage):
-/// another backend is named; with this `advice`.
+/// `common` on the CPU, which alone draws along rays; `what` needs that ("--exact"). Errors
+/// (usage): another backend is named; with this `advice`.
 Result<CommonArguments> on_rays(const CommonArguments& common, const std::string& what,
                                 const std::string& advice);
 /// Only its rasterizer.

@@ -133,10 +133,11 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(auto options, capture_options(a.loading, common));
     options.background = background_of(settings);
     GS_TRY(const TrainingSettings of_run, settings_of(a.path, given));
-    GS_TRY(const CommonArguments on, on_what_sees_lidar(of_run, a.loading, common));
-    GS_TRY(Backend backend, backend_for_window(on));
+    warn_of_idle_lidar(of_run, a.loading);
+    GS_TRY(Backend backend, backend_for_window(common));
     if (a.training) {
-        GS_TRY(backend, on_all_ranks(std::move(backend), on.device || on.backend == "cuda"));
+        GS_TRY(backend,
+               on_all_ranks(std::move(backend), common.device || common.backend == "cuda"));
     }
     StudioOptions studio{.contents = find_contents(a.path),
                          .capture = a.capture,

@@ -22,8 +22,8 @@ TileMeets::TileMeets(const RayTiles& tiles, std::size_t tile)
 
 cpu::MetGaussian TileMeets::met(const RayGaussian& g) const {
     cpu::MetGaussian out{};
-    static_cast<cpu::RayForm&>(out) =
-        cpu::ray_form(g.whitening, g.mean, g.log2_opacity, tile_.origin, tile_.direction);
+    static_cast<RayForm&>(out) =
+        ray_form(g.whitening, g.mean, g.log2_opacity, tile_.origin, tile_.direction);
     out.reach = g.reach;
     for (std::size_t k = 0; 16 * k < slots_; ++k)
         out.vectors |= static_cast<std::uint32_t>(comes_near(vectors_[k], out)) << k;
@@ -53,7 +53,7 @@ TileMeets::VectorRays TileMeets::vector_rays(const RayTiles& tiles, std::size_t 
 
 /// Whether a ray of the vector may come within the Gaussian's reach of its mean.
 bool TileMeets::comes_near(const VectorRays& v, const cpu::MetGaussian& g) const {
-    const Vec3f d = direction_ + v.direction, x = g.offset + v.origin + g.along * v.direction;
+    const Vec3f d = direction_ + v.direction, x = g.offset() + v.origin + g.along * v.direction;
     const float along = dot(x, d), apart2 = dot(x, x) - along * along / dot(d, d);
     // As far along as any of them can meet it.
     const float farthest = 1.1f * g.along + std::abs(along) + 2 * g.reach;

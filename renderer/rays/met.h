@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/vec.h"
-#include "renderer/raster/cpu/ray_form.h"
+#include "renderer/raster/ray_form.h"
 #include "renderer/rays/lists.h"
 
 namespace gs {

@@ -21,10 +21,13 @@
 namespace gs {
 
 /// Rises with the azimuth of (x, y), from -2 at -180 degrees to 2 at 180, without trigonometry.
-inline float quarter_turns(Vec2<float> v) {
-    const float share = v.y / (std::abs(v.x) + std::abs(v.y));
+GS_HD inline float quarter_turns(Vec2<float> v) {
+    const float share = v.y / (::fabsf(v.x) + ::fabsf(v.y));
     return v.x >= 0 ? share : v.y >= 0 ? 2 - share : -2 - share;
 }
+
+/// At most, in one tile.
+inline constexpr std::uint32_t kRaysPerTile = 128;
 
 /// A wedge of azimuths, cut into tiles by elevation. In axes of the RayTiles' frame.
 struct RayBin {

@@ -11,7 +11,7 @@
 namespace gs {
 namespace {
 
-constexpr std::size_t kRaysPerTile = 128, kSlotLanes = 16;
+constexpr std::size_t kSlotLanes = 16;
 constexpr double kWidest = 0.35;  // radians: of a bin, so that slopes stay near elevations
 
 double length_of(Vec3d v) { return std::sqrt(dot(v, v)); }

@@ -119,7 +119,7 @@ HWY_INLINE bool pass_back(const MetGaussian& g, const TileRaysBack& back, std::s
     const RayLanes3 p = scaled3(at.inverse, cross3(at.step, at.aside)),
                     v_arm = plus3(scaled3(c, p), hn::Neg(h), at.step),
                     direction = plus3(set3(back.direction), one, off),
-                    from = plus3(plus3(set3(g.offset), hn::Set(d, g.along), off), one, apart),
+                    from = plus3(plus3(set3(g.offset()), hn::Set(d, g.along), off), one, apart),
                     nearest = plus3(from, hn::Neg(at.back), direction);
     const RayLanes3 masked{hn::IfThenElseZero(open, v_arm.x), hn::IfThenElseZero(open, v_arm.y),
                            hn::IfThenElseZero(open, v_arm.z)};

@@ -450,22 +450,5 @@ TEST_F(CudaTrainingRun, RefinesIntrinsicsAsTheCpuDoes) {
     EXPECT_NEAR(device, cpu, 1e-2 * std::abs(cpu));
 }
 
-/// A device evaluates no rays: it says so instead of learning from photos alone.
-TEST_F(CudaTrainingRun, RefusesToLearnFromALidar) {
-    TrainingSettings settings = busy_settings();
-    settings.lidar_weight = 0.1;
-    const auto refused = Trainer::create(small_capture(), settings, cuda_training());
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().kind, ErrorKind::usage);
-    EXPECT_NE(refused.error().text().find("--backend cpu"), std::string::npos);
-    EXPECT_TRUE(Trainer::create(small_capture(), settings, make_cpu_training()));
-    // Nor while it trains.
-    const auto trainer = trainer_on(cuda_training(), small_capture(), busy_settings());
-    trainer->step();
-    EXPECT_FALSE(trainer->set_settings(settings));
-    EXPECT_EQ(trainer->settings().lidar_weight, 0);
-    EXPECT_TRUE(trainer->set_settings(busy_settings()));
-}
-
 }  // namespace
 }  // namespace gs

@@ -79,6 +79,7 @@ class CudaTraining final : public TrainingBackend {
         wait();
         return engine_->arrays().filter();
     }
+    bool takes_beams() const override { return true; }
     std::uint64_t steps() const override { return engine_->clock().steps; }
     std::size_t count() const override { return engine_->arrays().count(); }
     int sh_degree() const override { return engine_->arrays().sh_degree(); }

@@ -58,7 +58,8 @@ StepEngine::StepEngine(const Stream& stream)
       run_(stream),
       feed_(stream),
       graphs_(stream, "steps"),
-      batch_(stream) {
+      batch_(stream),
+      beams_(stream, kMostInFlight) {
     pipeline_.time(&timers_);
     for (std::size_t i = 0; i < kMostInFlight; ++i)
         reached_.emplace_back(Event::Timing::off, Event::Waiting::sleeps);
@@ -153,6 +154,7 @@ void StepEngine::rows_changed(double factor) {
     bounds_valid_ = false;
     graphs_.clear();
     capacities_.scale(factor);
+    beams_.scale(factor);
 }
 
 /// Clock and tables alone.
@@ -204,6 +206,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
+    if (plan.beams) copy_to_host(&reading.beams, beams_.totals(), sizeof(BeamTotals), stream_);
     reached_[flight.slot].record(stream_);
     next_slot_ = (next_slot_ + 1) % kMostInFlight;
     if (plan.part.last()) tables_.end_step(clock_);
@@ -212,7 +215,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
 
 void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
     const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0,
-               look = plan.appearance.on();
+               look = plan.appearance.on(), several = plan.part.several() || plan.beams;
     const StepShape shape{
         limits,
         pipeline_.arrays().constants,
@@ -228,8 +231,11 @@ void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
         plan.options.intrinsics ? intrinsics_.data() : nullptr,
         plan.nudge.on(),
         plan.options.absolute,
-        plan.part.several() ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{},
-        plan.part.last() ? plan.part.count : 0};
+        several ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{},
+        plan.part.last() ? plan.part.count : 0,
+        plan.beams ? beams_.send(*plan.beams, plan.part.count, plan.options.compatibility,
+                                 run_.count(), next_slot_)
+                   : BeamArrays{}};
     if (steady) {
         timers_.enable(false);
         const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });
@@ -256,9 +262,15 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
                           run_.sky().moments.data(),
                           sky_sums_.data(),
                           run_.flags()};
+    const BeamJob beams{shape.beams, model,      inputs, run_.flags(), pipeline_.arrays().counts,
+                        run_.tags(), shape.batch};
     pipeline_.project(model);
     pipeline_.list_tiles();
     pipeline_.blend(picture);
+    if (shape.beams.inputs != nullptr) {
+        const StageScope scope(&timers_, Stage::rays);
+        launch_list_beams(stream_, beams_.primitives(), beams);
+    }
     if (shape.sky != nullptr) launch_sky(stream_, limits, sky.drawn);
     if (shape.shown != nullptr) enqueue_look(shape, false);
     {
@@ -271,10 +283,10 @@ void StepEngine::enqueue_kernels(const StepShape& shape) {
     if (shape.shown != nullptr) enqueue_look(shape, true);
     if (shape.sky_sums != nullptr) launch_learn_sky(stream_, limits, sky);
     pipeline_.blend_backward(picture, {gradient_.data(), nullptr, nullptr, {}, shape.absolute});
-    enqueue_update(shape);
+    enqueue_update(shape, beams);
 }
 
-void StepEngine::enqueue_update(const StepShape& shape) {
+void StepEngine::enqueue_update(const StepShape& shape, const BeamJob& beams) {
     // Adam is in it.
     const StageScope scope(&timers_, Stage::project_backward);
     const StepInputs* inputs = feed_.inputs();
@@ -294,6 +306,10 @@ void StepEngine::enqueue_update(const StepShape& shape) {
         launch_absolute_statistics(stream_, shape.limits, pipeline_.arrays(), model, inputs,
                                    run_.flags(), run_.statistics(), shape.batch.seen);
     if (shape.motion != nullptr) launch_sum_motion(stream_, model, shape.motion, result_.data());
+    if (shape.beams.inputs != nullptr) {
+        const StageScope rays_scope(&timers_, Stage::rays);
+        launch_learn_beams(stream_, beams_.primitives(), beams);
+    }
     if (shape.ends == 0) return;
     if (several) launch_step_batch(stream_, model, inputs, run_.flags(), shape.batch, shape.ends);
     if (shape.nudges) {
@@ -332,6 +348,11 @@ StepOutcome StepEngine::Flight::outcome(const Reading& reading) const {
     out.counters.longest_tile = static_cast<int>(reading.counts.longest_tile);
     out.counters.warps = reading.counts.warps;
     out.poisoned = reading.counts.poisoned;
+    if (plan.beams) {
+        const auto beams = static_cast<double>(plan.beams->rays.size());
+        out.lidar = {reading.beams.off / beams, reading.beams.dark / beams,
+                     plan.beams->rays.size()};
+    }
     const double* m = reading.result.motion;
     if (plan.options.motion && std::isfinite(out.terms.loss))
         out.motion = SceneMotion{{m[0], m[1], m[2]}, {m[3], m[4], m[5]}};
@@ -346,6 +367,7 @@ void StepEngine::collect() {
         const Reading& reading = readings_[flight.slot];
         if (reading.result.halted != 0) return carry_out_again();
         capacities_.learn(flight.plan.view_index, reading.counts);
+        if (flight.plan.beams) beams_.learn(reading.beams.pairs);
         known_.push_back(flight.outcome(reading));
         flights_.pop_front();
     }
@@ -354,8 +376,17 @@ void StepEngine::collect() {
 /// The host's side of the run as it was before a step that changed nothing, and more capacity for
 /// its view.
 void StepEngine::go_back(const Flight& failed) {
-    const FrameCounts& needed = readings_[failed.slot].counts;
+    const Reading& reading = readings_[failed.slot];
+    const FrameCounts& needed = reading.counts;
     capacities_.learn(failed.plan.view_index, needed);
+    if (failed.plan.beams) beams_.learn(reading.beams.pairs);
+    if (failed.plan.beams && reading.beams.pairs > kMaxCapacity)
+        throw DeviceError(
+            fmt::format(
+                "a step's beams need more than {} pairs of Gaussian and tile; the last good "
+                "step is kept. Use a lower --lidar-beams or --max-gaussians",
+                kMaxCapacity),
+            true);
     if (std::max(needed.visible, needed.isects) > kMaxCapacity)
         throw DeviceError(
             fmt::format(
@@ -389,6 +420,7 @@ void StepEngine::carry_out_again() {
             const Reading& reading = readings_[done.slot];
             if (reading.result.halted == 0) {
                 capacities_.learn(done.plan.view_index, reading.counts);
+                if (done.plan.beams) beams_.learn(reading.beams.pairs);
                 known_.push_back(done.outcome(reading));
                 break;
             }
@@ -404,6 +436,7 @@ std::vector<MemoryUse> StepEngine::memory() const {
                                    partials_.capacity_bytes() + shown_.capacity_bytes() +
                                    look_sums_.capacity_bytes() + sky_sums_.capacity_bytes()});
     out.push_back({"gradients of a batch", batch_.bytes()});
+    out.push_back({"rays", beams_.bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;
 }

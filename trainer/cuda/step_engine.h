@@ -10,6 +10,7 @@
 #include "renderer/raster/cuda/pipeline.h"
 #include "trainer/cuda/appearance.h"
 #include "trainer/cuda/batch_step.h"
+#include "trainer/cuda/device_beams.h"
 #include "trainer/cuda/device_photos.h"
 #include "trainer/cuda/device_run.h"
 #include "trainer/cuda/loss.h"
@@ -70,6 +71,7 @@ class StepEngine {
     struct Reading {
         StepResult result;
         FrameCounts counts;
+        BeamTotals beams;
     };
     struct Flight {
         StepPlan plan;
@@ -87,7 +89,7 @@ class StepEngine {
     /// The step's kernels: recorded ones, or one by one.
     void enqueue_step(const StepPlan& plan, const FrameLimits& limits);
     /// What ends in the model: Adam, or of a batch's views the sum, and Adam after the last.
-    void enqueue_update(const StepShape& shape);
+    void enqueue_update(const StepShape& shape, const BeamJob& beams);
     void enqueue_kernels(const StepShape& shape);
     /// After the picture, and after its loss.
     void enqueue_look(const StepShape& shape, bool backward);
@@ -114,7 +116,8 @@ class StepEngine {
     DeviceBuffer<float> sky_sums_{"sky"};
     DeviceBuffer<LossPartial> partials_{"sums of the loss"};
     DeviceBuffer<StepResult> result_{"result of a step"};
-    DeviceBatch batch_;                                  ///< where a step takes several views
+    DeviceBatch batch_;  ///< where a step takes several views, or beams beside one
+    DeviceBeams beams_;
     DeviceBuffer<float> motion_{"motion of the scene"};  ///< by row, where poses are corrected
     DeviceBuffer<double> intrinsics_{"gradients of intrinsics"};
     PinnedBuffer<Reading> readings_{kMostInFlight, "results of steps"};  ///< by slot

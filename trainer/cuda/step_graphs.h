@@ -10,6 +10,7 @@
 #include "renderer/device/cuda/recorded_work.h"
 #include "renderer/raster/cuda/frame.h"
 #include "trainer/cuda/batch_step.h"
+#include "trainer/cuda/beams.h"
 
 namespace gs::cuda {
 
@@ -26,6 +27,7 @@ struct StepShape {
     BatchView batch{};                                  ///< null: a step of one view
     std::uint32_t ends = 1;  ///< with Adam's step of the mean of N views; 0: more of the batch
                              ///< come, and which of them this is makes no difference
+    BeamArrays beams{};      ///< where the step learns from a lidar
     bool operator==(const StepShape&) const = default;
 };
 using StepGraphs = RecordedWork<StepShape>;

@@ -22,6 +22,7 @@ constexpr double kStepLossLimit = 1e-5;    ///< relative
 constexpr double kWayLimit = 2e-3;         ///< of the way the parameters went
 constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
 constexpr double kLooksLimit = 1e-3;       ///< of moments, and of the way exposure and colour went
+constexpr double kBeamLimit = 1e-4;        ///< relative to the larger term of their loss
 constexpr double kMotionLimit = 1e-4;      ///< relative to the largest part
 
 /// What a case has besides its Gaussians.
@@ -38,8 +39,9 @@ enum Has : unsigned {
     kNudges = 256,    ///< noise, regularisers, limits of size
     kSky = 512,       ///< learned, of degree 3
     kLenses = 1024,   ///< what moves the lens's numbers
+    kBeams = 2048,    ///< of a lidar, with the last view of each step
 };
-enum class Made { plain, broken, faint, covering, crowded };
+enum class Made { plain, broken, faint, covering, crowded, veiled };
 struct Rare {
     Made made = Made::plain;
     int width = 40, height = 24;
@@ -61,7 +63,8 @@ struct TrainingCase {
 };
 
 constexpr Rare kPpisp{.looks = AppearanceMode::ppisp}, kBroken{Made::broken},
-    kOutgrown{Made::covering, 129, 97}, kBroad{.width = 190, .height = 190, .looks = kPpisp.looks},
+    kOutgrown{Made::covering, 129, 97}, kVeiled{Made::veiled},
+    kBroad{.width = 190, .height = 190, .looks = kPpisp.looks},
     kSmall{.width = 20, .height = 12, .views = 1}, kRaised{.raised_from = 5},
     kWide{.made = Made::covering, .width = 320, .height = 240, .views = 2};
 constexpr TrainingCase kTraining[] = {
@@ -86,6 +89,10 @@ constexpr TrainingCase kTraining[] = {
     {"a look in pixels enough for many blocks", 300, 0, 0, 2, 1, kBroad},
     {"a sky", 40, 1, kSky},
     {"a sky behind bent lenses, two views a step", 40, 1, kSky | kBent, 4, 2},
+    {"beams of a lidar", 200, 1, kBeams | kLocks},
+    {"beams of a lidar, two views a step, through a 3D filter", 140, 1, kBeams | kFiltered, 4, 2},
+    {"beams through values that no file should hold", 240, 1, kBeams, 2, 1, kBroken},
+    {"beams whose lists outgrow their buffers", 700, 0, kBeams, 2, 1, kVeiled},
     {"poses corrected", 150, 2, kMotion},
     {"poses and focal lengths corrected by Gaussians over 300 tiles", 12, 1, kMotion | kLenses, 2,
      1, kWide},
@@ -120,6 +127,8 @@ GaussianModel model_of(const TrainingCase& c) {
         return covering_scene(c.count, 2, c.rare.width, c.rare.height).model;
     if (c.rare.made == Made::crowded)
         return crowded_scene(c.count, c.rare.width, c.rare.height, 0.02f).model;
+    if (c.rare.made == Made::veiled)
+        return crowded_scene(c.count, c.rare.width, c.rare.height, 0.008f).model;
     GaussianModel out = make_proof_model({c.count, c.degree, 60 + c.count});
     if (c.rare.made == Made::broken) break_every_other(out);
     for (std::size_t i = 0; c.rare.made == Made::faint && i < c.count; ++i)
@@ -145,6 +154,23 @@ void bend(Capture& capture) {
     through(1, CameraModel::opencv, 1.0, {-0.1, 0.03, 0.002, -0.003});
     through(2, CameraModel::opencv_fisheye, 1.2, {0.02, -0.004, 0.001, 0});
     through(3, CameraModel::equirectangular, 2 * std::numbers::pi, {});
+}
+
+/// Beams of a sensor that moves past where the camera stands, as far around as it sees.
+std::shared_ptr<BeamPlan> case_beams(const Camera& camera, std::uint64_t step) {
+    auto out = std::make_shared<BeamPlan>();
+    for (int i = 0; i < 40 * 24; ++i) {
+        const std::uint64_t n = step * 4096 + static_cast<std::uint64_t>(i);
+        CameraRay ray = camera.ray_of((i % 40 + 0.5) * camera.width / 40.0,
+                                      (i / 40 + 0.5) * camera.height / 24.0);
+        ray.origin += Vec3d{0.002 * (i % 40), 0.001 * (i % 40), 0};
+        out->rays.push_back(ray);
+        out->ranges.push_back(2 + 4 * random_uniform(8, 3, n));
+    }
+    out->sensor_from_world = ray_frame(camera);
+    out->place = camera.position();
+    out->weight = 0.1;
+    return out;
 }
 
 /// Everything that nudges, and strongly: limits that many Gaussians are beyond.
@@ -200,6 +226,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
         plan.appearance =
             appearance_plan(settings, rows, plan.view_index, static_cast<std::uint64_t>(shown));
         plan.sky = sky_plan(of_sky, plan.step);
+        if (c.with(kBeams) && plan.part.last()) plan.beams = case_beams(plan.camera, plan.step);
         plan.options.motion = c.with(kMotion);
         plan.options.intrinsics = c.with(kLenses);
         plan.options.antialiased = c.with(kFiltered);
@@ -294,7 +321,8 @@ std::vector<double> numbers_of(const std::optional<LensSlopes>& slopes) {
 /// The terms of every step, the camera's motion and lens, and what was counted.
 std::vector<ComparisonRow> outcomes_of(const Trained& got, const Trained& truth) {
     ComparisonRow loss{"loss", kStepLossLimit}, motion{"camera's motion", kMotionLimit},
-        counts{"counts"}, lenses{"lens", kMotionLimit};
+        beams{"beams", kBeamLimit, Measure::of_largest}, lenses{"lens", kMotionLimit},
+        counts{"counts"};
     for (const auto& [place, outcome] : got.outcomes) {
         const StepOutcome& other = truth.outcomes.at(place);
         const double a = other.terms.loss, size = std::isfinite(a) ? std::max(1e-12, a) : 1;
@@ -307,11 +335,15 @@ std::vector<ComparisonRow> outcomes_of(const Trained& got, const Trained& truth)
         beside(motion, parts_of(other.motion), parts_of(outcome.motion));
         if (outcome.intrinsics || other.intrinsics)
             beside(lenses, numbers_of(other.intrinsics), numbers_of(outcome.intrinsics));
+        if (other.lidar.beams > 0 || outcome.lidar.beams > 0) {
+            beams.add(other.lidar.range, outcome.lidar.range);
+            beams.add(other.lidar.dark, outcome.lidar.dark);
+        }
         counts.add(other.poisoned, outcome.poisoned);
         counts.add(static_cast<double>(other.counters.visible),
                    static_cast<double>(outcome.counters.visible));
     }
-    return {loss, motion, lenses, counts};
+    return {loss, motion, lenses, beams, counts};
 }
 
 CheckRow check_training(const Backend& backend, const TrainingCase& c) {

@@ -9,7 +9,6 @@
 #include "app/cli/progress.h"
 #include "app/cli/report.h"
 #include "app/cli/subcommand.h"
-#include "app/cli/train/train_settings.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/try.h"
@@ -151,8 +150,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
         return fail(ErrorKind::usage, side.folder.string(),
                     "started from splats: no step before its first checkpoint can be repeated",
                     "train with --keep-every or --capture-step");
-    GS_TRY(const CommonArguments on, on_what_sees_lidar(side.settings, CaptureArguments(), common));
-    GS_TRY(const Backend backend, backend_of(on));
+    GS_TRY(const Backend backend, backend_of(common));
     GS_TRY(auto computes, backend.make_training());
     const RunPhotos photos = photos_of_run(side.folder, checkpoint, {});
     GS_TRY(const auto capture, load_with_progress(find_capture(photos.capture), photos.loading));

@@ -181,9 +181,9 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
     if (a_.trained != nullptr) narrow(*a_.trained, run);
     GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
-    GS_TRY(const CommonArguments common, on_what_sees_lidar(resumed, a_.loading, common_));
-    GS_TRY(Backend alone, backend_of(common));
-    GS_TRY(backend_, on_all_ranks(std::move(alone), common.device || common.backend == "cuda"));
+    warn_of_idle_lidar(resumed, a_.loading);
+    GS_TRY(Backend alone, backend_of(common_));
+    GS_TRY(backend_, on_all_ranks(std::move(alone), common_.device || common_.backend == "cuda"));
     // Output first: an hour of training must not end at a folder that cannot be written.
     if (!a_.trace.empty()) GS_TRY_VOID(prepare_output_file(a_.trace));
     GS_TRY(history_, history_of(a_.history));

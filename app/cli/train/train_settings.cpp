@@ -112,13 +112,9 @@ Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& giv
     return out;
 }
 
-Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
-                                           const CaptureArguments& capture,
-                                           const CommonArguments& common) {
+void warn_of_idle_lidar(const TrainingSettings& settings, const CaptureArguments& capture) {
     if (settings.lidar_weight <= 0 && !capture.lidars.empty())
         log_warning("--lidar only adds a score at the end: --lidar-weight is 0");
-    if (settings.lidar_weight <= 0) return common;
-    return on_rays(common, "--lidar-weight", "use --backend cpu, or --lidar-weight 0");
 }
 
 }  // namespace gs::cli

@@ -19,10 +19,7 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
                                    const CommonArguments& common);
 /// The settings with which the run or checkpoint at this path resumes; of no run: as given.
 Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
-/// Only the CPU evaluates rays: a run that learns from a lidar uses the CPU by default. Errors
-/// (usage): another backend is named. Warns where --lidar has no weight.
-Result<CommonArguments> on_what_sees_lidar(const TrainingSettings& settings,
-                                           const CaptureArguments& capture,
-                                           const CommonArguments& common);
+/// Warns where --lidar has no weight.
+void warn_of_idle_lidar(const TrainingSettings& settings, const CaptureArguments& capture);
 
 }  // namespace gs::cli

@@ -10,7 +10,7 @@
 #endif
 
 #include "renderer/raster/cpu/lanes.h"
-#include "renderer/raster/cpu/ray_form.h"
+#include "renderer/raster/ray_form.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace gs::cpu::HWY_NAMESPACE {

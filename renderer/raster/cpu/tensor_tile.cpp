@@ -130,7 +130,7 @@ struct RayShape {
         const auto one = hn::Set(d, 1.0f);
         const RayLanes3 p = scaled3(m.at.inverse, cross3(m.at.step, m.at.aside)),
                         pull = scaled3(hn::Neg(v), p),
-                        from = plus3(plus3(set3(form.offset), hn::Set(d, form.along), m.off), one,
+                        from = plus3(plus3(set3(form.offset()), hn::Set(d, form.along), m.off), one,
                                      m.apart),
                         nearest =
                             plus3(from, hn::Neg(m.at.back), plus3(set3(direction), one, m.off));

@@ -15,6 +15,7 @@
 #include "renderer/raster/cuda/blend_backward.h"
 #include "tests/support/emulator/kernel_name.h"
 #include "tests/support/ptx_launches/adam_noise.h"
+#include "trainer/cuda/beams.h"
 #include "trainer/cuda/loss.h"
 
 namespace gs::ptx {
@@ -42,6 +43,10 @@ constexpr KernelTolerance kTolerances[] = {
     {"draw_sky", {1e-4, 1e-6}, "directions and harmonics are fused; a lens is inverted by steps"},
     {"pull_sky", {1e-3, 2e-6}, "sums over pixels of those"},
     {"step_sky", {1e-4, 1e-7}, "a step of Adam, fused"},
+    {"emit_beam_pairs", {1e-5, 0}, "whitening is fused"},
+    {"trace_beams_backward", {1e-4, 2e-6}, "sums over rays; what lies behind adds up"},
+    {"trace_beams", {1e-5, 1e-7}, "weights by libm's power of two"},
+    {"add_beams", {1e-4, 2e-6}, "rounded from doubles; terms of their sums cancel"},
     {"project<", {1e-4, 0}, "conics of needles cancel"},
     {"project_backward<", {1e-3, 2e-6}, "through those conics, and back"},
     {"project_lens<", {1e-4, 0}, "the same, through a lens's own slopes"},
@@ -70,11 +75,15 @@ std::span<const std::uint32_t> words_of(const void* at, std::size_t bytes) {
     return {static_cast<const std::uint32_t*>(at), bytes / sizeof(std::uint32_t)};
 }
 
-/// Where the loss and the backward of tensors leave sums that are doubles; 0: another kernel.
+/// Where the loss, beams and the backward of tensors leave sums that are doubles; 0: another
+/// kernel.
 std::uintptr_t partials_of(const std::string& kernel, std::span<const std::byte> parameters) {
     std::uintptr_t address = 0;
     if (kernel.starts_with("photo_loss") && parameters.size() == sizeof(cuda::LossJob))
         std::memcpy(&address, parameters.data() + offsetof(cuda::LossJob, partials),
+                    sizeof address);
+    if (kernel.starts_with("trace_beams"))
+        std::memcpy(&address, parameters.data() + offsetof(cuda::BeamJob, beams.off),
                     sizeof address);
     if (kernel.starts_with("project_rows_vjp<") || kernel == "shade_rows_vjp")
         std::memcpy(&address, parameters.data(), sizeof address);  // the first of them
