@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "renderer/io/captures/capture_io.h"
+#include "renderer/io/captures/colmap.h"
+#include "renderer/scene/trajectory.h"
 #include "tests/support/random_scene.h"
 #include "tests/support/required.h"
 #include "tests/support/temporary_folder.h"
@@ -68,51 +70,95 @@ INSTANTIATE_TEST_SUITE_P(Formats, CameraExport,
                          ::testing::Values(CameraFormat::transforms, CameraFormat::colmap,
                                            CameraFormat::colmap_text));
 
-TEST(CameraExportRigs, AreReadBackAsWritten) {
-    // Frames of cameras 1 and 2, of 2 and 3, of 3 alone, and a photo of another camera: a rig of
-    // three and one of one. All lenses are the same.
-    const std::uint32_t camera[] = {1, 2, 2, 3, 3, 7}, frame[] = {0, 0, 5, 5, 9, 0};
+/// Two frames of cameras 1 and 2, one of 2 and 3, of 3 alone, and a photo of another camera: a rig
+/// of three and one of one. All lenses are the same.
+struct Rigs : ::testing::Test {
+    static constexpr std::uint32_t kCamera[] = {1, 2, 2, 3, 3, 7, 1, 2},
+                                   kFrame[] = {0, 0, 5, 5, 9, 0, 4, 4};
+    const Pose in_rig[3] = {{},
+                            {rotation_from_quat({0.9, 0.1, -0.3, 0.2}), {0.5, 0.1, 0}},
+                            {rotation_from_quat({0.7, -0.2, 0.6, 0.1}), {-0.2, 0, 0.4}}};
     Capture capture;
-    const Pose in_rig[] = {{},
-                           {rotation_from_quat({0.9, 0.1, -0.3, 0.2}), {0.5, 0.1, 0}},
-                           {rotation_from_quat({0.7, -0.2, 0.6, 0.1}), {-0.2, 0, 0.4}}};
-    for (std::size_t v = 0; v < 6; ++v) {
-        View view;
-        view.name = fmt::format("photo{}.png", v);
-        view.camera = random_camera(4, 0, 400, 300);
-        const Camera other = random_camera(5, frame[v], 400, 300);
-        const Pose pose =
-            in_rig[camera[v] == 7 ? 0 : camera[v] - 1] * Pose{other.rotation, other.translation};
-        view.camera.rotation = pose.rotation;
-        view.camera.translation = pose.translation;
-        view.camera_number = camera[v];
-        if (camera[v] != 7) view.rig_frame = frame[v];
-        capture.views.push_back(view);
+    Rigs() {
+        for (std::size_t v = 0; v < 8; ++v) {
+            View view;
+            view.name = fmt::format("photo{}.png", v);
+            view.camera = random_camera(4, 0, 400, 300);
+            const Camera other = random_camera(5, kFrame[v], 400, 300);
+            const Pose pose = in_rig[kCamera[v] == 7 ? 0 : kCamera[v] - 1] *
+                              Pose{other.rotation, other.translation};
+            view.camera.rotation = pose.rotation;
+            view.camera.translation = pose.translation;
+            view.camera_number = kCamera[v];
+            if (kCamera[v] != 7) view.rig_frame = kFrame[v];
+            capture.views.push_back(view);
+        }
     }
+    /// The notes of writing.
+    std::vector<std::string> write(const fs::path& to, CameraFormat format) const {
+        return required(write_cameras(to / "sparse/0", format, capture, cameras_of(capture)));
+    }
+    static Capture read(const fs::path& from) {
+        return required(load_capture(from, {.photos = false}));
+    }
+};
+
+TEST_F(Rigs, AreReadBackAsWritten) {
     for (const CameraFormat format : {CameraFormat::colmap, CameraFormat::colmap_text}) {
         const TemporaryFolder folder;
-        ASSERT_TRUE(
-            required(write_cameras(folder / "sparse/0", format, capture, cameras_of(capture)))
-                .empty());
-        const auto back = required(load_capture(folder / "", {.photos = false}));
-        ASSERT_EQ(back.views.size(), 6u);
-        EXPECT_NE(joined(texts_of(back.notes)).find("4 photos are of 2 frames of rigs"),
-                  std::string::npos)
-            << joined(texts_of(back.notes));
+        ASSERT_TRUE(write(folder / "", format).empty());
+        const Capture back = read(folder / "");
+        ASSERT_EQ(back.views.size(), 8u);
+        const std::string notes = joined(texts_of(back.notes));
+        EXPECT_NE(notes.find("6 photos are of 3 frames of rigs"), std::string::npos) << notes;
         EXPECT_EQ(back.views[0].rig_frame, back.views[1].rig_frame);
         EXPECT_EQ(back.views[2].rig_frame, back.views[3].rig_frame);
         EXPECT_NE(back.views[0].rig_frame, back.views[2].rig_frame);
         EXPECT_FALSE(back.views[4].rig_frame || back.views[5].rig_frame) << "alone";
         EXPECT_NE(back.views[0].camera_number, back.views[1].camera_number);
     }
-    capture.views[1].camera_number = 1;
+}
+
+TEST_F(Rigs, HaveTheirPoses) {
     const TemporaryFolder folder;
-    EXPECT_EQ(
-        required(write_cameras(folder / "", CameraFormat::colmap, capture, cameras_of(capture)))
-            .size(),
-        1u)
-        << "what it leaves out";
-    EXPECT_FALSE(path_exists(folder / "rigs.bin"));
+    ASSERT_TRUE(write(folder / "", CameraFormat::colmap).empty());
+    const fs::path sparse = folder / "sparse/0";
+    ColmapModel model;
+    ASSERT_TRUE(read_images_binary(sparse / "images.bin", model));
+    ASSERT_TRUE(read_rigs(sparse / "rigs.bin", sparse / "frames.bin", model));
+    ASSERT_EQ(model.rigs.size(), 2u);
+    ASSERT_EQ(model.rigs[1].camera_from_rig.size(), 3u);
+    for (const auto& [number, pose] : model.rigs[1].camera_from_rig)
+        EXPECT_NEAR(pose.translation.x, in_rig[number - 1].translation.x, 1e-9);
+    ASSERT_EQ(model.frames.size(), 5u);
+    EXPECT_EQ(photos_of_rigs(model).apart, 0u);
+    for (const ColmapFrame& one : model.frames) {
+        const std::size_t v = one.images.front() - 1;
+        if (v == 5) continue;  // the other camera
+        const Camera& camera = capture.views[v].camera;
+        const Pose pose =
+            inverse_of(in_rig[kCamera[v] - 1]) * Pose{camera.rotation, camera.translation};
+        EXPECT_NEAR(one.rig_from_world.translation.y, pose.translation.y, 1e-9);
+        EXPECT_NEAR(one.rig_from_world.rotation.m[0][1], pose.rotation.m[0][1], 1e-9);
+    }
+}
+
+/// By their rig such photos would be elsewhere, so each is alone in its frame. An earlier model's
+/// rigs do not remain.
+TEST_F(Rigs, ThatAreNotRigidAreNotWritten) {
+    const TemporaryFolder folder;
+    const auto expect_single = [&] {
+        EXPECT_EQ(write(folder / "", CameraFormat::colmap).size(), 1u);
+        const Capture back = read(folder / "");
+        EXPECT_EQ(joined(texts_of(back.notes)).find("frames of rigs"), std::string::npos);
+        EXPECT_NEAR(back.views[7].camera.position().x, capture.views[7].camera.position().x, 1e-9);
+    };
+    capture.views[7].camera.translation.x += 0.01;
+    expect_single();
+    capture.views[7].camera.translation.x -= 0.01;
+    EXPECT_TRUE(write(folder / "", CameraFormat::colmap).empty());
+    capture.views[1].camera_number = 1;
+    expect_single();
 }
 
 TEST(CameraExportLenses, WhatColmapDoesNotHaveIsSaid) {

@@ -61,7 +61,8 @@ bool same_camera(const ColmapCamera& a, const ColmapCamera& b) {
     return a.model == b.model && a.width == b.width && a.height == b.height && a.params == b.params;
 }
 
-Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camera>& cameras) {
+Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camera>& cameras,
+                                 std::vector<std::string>& notes) {
     ColmapModel out;
     std::map<std::uint32_t, std::uint32_t> number_of;  // by camera, as the capture has it
     std::vector<std::optional<std::uint32_t>> frames;
@@ -83,7 +84,11 @@ Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camer
                               cameras[v].translation, view.name, v + 1});
         frames.push_back(view.rig_frame);
     }
-    group_into_rigs(frames, out);
+    if (!group_into_rigs(frames, out))
+        notes.emplace_back(
+            "rigs are not written: a frame has two photos of one camera, or the cameras of a rig "
+            "are "
+            "not fixed to each other");
     if (!capture.points_are_random) out.points = world_points(capture);
     return out;
 }
@@ -127,12 +132,14 @@ class ColmapFile {
         else
             word(name);
     }
-    /// Ends a record, which has no members of a list that lines leave out.
-    void end(bool lists) {
-        if (binary_ && lists) add<std::uint64_t>(0);
+    void end() {
         if (!binary_) text_ += '\n';
     }
-    bool binary() const { return binary_; }
+    /// Ends a record that has a list of no members: lines leave it out.
+    void end_with_empty_list() {
+        if (binary_) add<std::uint64_t>(0);
+        end();
+    }
     const std::string& text() const { return text_; }
 
   private:
@@ -152,7 +159,7 @@ std::string cameras_file(bool binary, const ColmapModel& model) {
         out.add(c.width);
         out.add(c.height);
         for (const double p : c.params) out.add(p);
-        out.end(false);
+        out.end();
     }
     return out.text();
 }
@@ -165,8 +172,8 @@ std::string images_file(bool binary, const ColmapModel& model) {
         out.add(i.rotation, i.translation);
         out.add(i.camera);
         out.name(i.name);
-        out.end(true);
-        if (!binary) out.end(false);  // a line of points
+        out.end_with_empty_list();
+        out.end();  // lines have one more, of points
     }
     return out.text();
 }
@@ -180,7 +187,7 @@ std::string points_file(bool binary, const ColmapModel& model) {
             out.add(x, position_text(x));
         for (const std::uint8_t c : p.rgb) out.add(c);
         out.add(0.0);  // error
-        out.end(true);
+        out.end_with_empty_list();
     }
     return out.text();
 }
@@ -197,7 +204,7 @@ std::string rigs_file(bool binary, const ColmapModel& model) {
             out.add<std::uint8_t>(1);
             out.add(pose);
         }
-        out.end(false);
+        out.end();
     }
     return out.text();
 }
@@ -214,7 +221,7 @@ std::string frames_file(bool binary, const ColmapModel& model) {
             out.camera(model.images[image - 1].camera);
             out.add(image);
         }
-        out.end(false);
+        out.end();
     }
     return out.text();
 }
@@ -228,10 +235,8 @@ Result<void> write_model(const fs::path& folder, const ColmapModel& model, bool 
     GS_TRY_VOID(add("cameras", cameras_file));
     GS_TRY_VOID(add("images", images_file));
     GS_TRY_VOID(add("points3D", points_file));
-    if (!model.rigs.empty()) {
-        GS_TRY_VOID(add("rigs", rigs_file));
-        GS_TRY_VOID(add("frames", frames_file));
-    }
+    GS_TRY_VOID(add("rigs", rigs_file));
+    GS_TRY_VOID(add("frames", frames_file));
     return files.commit();
 }
 
@@ -310,11 +315,8 @@ Result<std::vector<std::string>> write_into(const fs::path& folder, CameraFormat
         return notes;
     }
     if (format == CameraFormat::inria) return write_inria(folder, capture, local);
-    GS_TRY(const ColmapModel model, colmap_model(capture, cameras));
+    GS_TRY(const ColmapModel model, colmap_model(capture, cameras, notes));
     GS_TRY_VOID(write_model(folder, model, format == CameraFormat::colmap));
-    if (model.rigs.empty() &&
-        std::ranges::any_of(capture.views, [](const View& v) { return v.rig_frame.has_value(); }))
-        notes.emplace_back("rigs are left out: a frame has two photos of one camera");
     if (std::any_of(cameras.begin(), cameras.end(), [](const Camera& c) { return c.rolling(); }))
         notes.emplace_back("COLMAP has no rolling shutter: poses are those of half the read-out");
     return notes;

@@ -80,9 +80,10 @@ struct RigPhotos {
     double degrees = 0, distance = 0;  ///< at most; world units
 };
 RigPhotos photos_of_rigs(const ColmapModel& model);
-/// Fills the model's rigs and frames by which photos were taken at once; those without a frame are
-/// alone in one. Nothing where no photo has one, or a frame has two photos of one camera.
-void group_into_rigs(std::span<const std::optional<std::uint32_t>> frame_of_image,
+/// Fills the model's rigs and frames: a photo without a frame gets one of its own. False, with each
+/// photo in one of its own: a frame has two photos of one camera, or the cameras of a rig are not
+/// fixed to each other to a millionth, and by their rig photos would be elsewhere.
+bool group_into_rigs(std::span<const std::optional<std::uint32_t>> frame_of_image,
                      ColmapModel& model);
 
 }  // namespace gs

@@ -138,6 +138,69 @@ double size_of(const ColmapRig& rig) {
     return out;
 }
 
+/// Photos, as places in the model's list, by frame and camera.
+using Frames = std::map<std::uint64_t, std::map<std::uint32_t, std::size_t>>;
+constexpr std::uint64_t kAlone = std::uint64_t{1} << 32;  // frames of photos that have none
+
+Pose pose_of(const ColmapImage& image) {
+    return {rotation_from_quat(image.rotation), image.translation};
+}
+
+/// Cameras that a frame has in common are of one rig, which is where its first camera is.
+void fill_rigs(const Frames& frames, ColmapModel& model) {
+    model.rigs.clear();
+    model.frames.clear();
+    std::map<std::uint32_t, std::uint32_t> rig_of;
+    std::map<std::uint32_t, Pose> from_rig;
+    for (const auto& [camera, c] : model.cameras) {
+        if (!rig_of.emplace(camera, camera).second) continue;
+        from_rig[camera] = {};
+        for (bool more = true; more;) {
+            more = false;
+            for (const auto& [frame, photos] : frames) {
+                const auto known = std::ranges::find_if(photos, [&](const auto& photo) {
+                    const auto rig = rig_of.find(photo.first);
+                    return rig != rig_of.end() && rig->second == camera;
+                });
+                if (known == photos.end()) continue;
+                const Pose rig =
+                    inverse_of(from_rig[known->first]) * pose_of(model.images[known->second]);
+                for (const auto& [other, image] : photos) {
+                    if (!rig_of.emplace(other, camera).second) continue;
+                    from_rig[other] = pose_of(model.images[image]) * inverse_of(rig);
+                    more = true;
+                }
+            }
+        }
+    }
+    for (const auto& [camera, rig] : rig_of)
+        model.rigs[rig].camera_from_rig[camera] = from_rig[camera];
+    for (const auto& [frame, photos] : frames) {
+        const auto& [camera, image] = *photos.begin();
+        ColmapFrame& out = model.frames.emplace_back();
+        out.number = static_cast<std::uint32_t>(model.frames.size());
+        out.rig = rig_of[camera];
+        out.rig_from_world = inverse_of(from_rig[camera]) * pose_of(model.images[image]);
+        for (const auto& photo : photos) out.images.push_back(photo.second + 1);
+    }
+}
+/// By their rigs, photos are where they are.
+bool are_rigid(const ColmapModel& model) {
+    constexpr double kSame = 1e-6;
+    for (const ColmapFrame& frame : model.frames)
+        for (const std::uint64_t number : frame.images) {
+            const ColmapImage& image = model.images[number - 1];
+            const Pose own = pose_of(image), by_rig = *pose_by_rig(model, frame, image);
+            const Vec3d off = by_rig.translation - own.translation;
+            if (!(length_of(off) <= kSame * (1 + length_of(own.translation)))) return false;
+            for (int i = 0; i < 9; ++i)
+                if (!(std::abs(by_rig.rotation.m[i / 3][i % 3] - own.rotation.m[i / 3][i % 3]) <=
+                      kSame))
+                    return false;
+        }
+    return true;
+}
+
 }  // namespace
 
 Result<void> read_rigs(const fs::path& rigs, const fs::path& frames, ColmapModel& model) {
@@ -176,53 +239,22 @@ RigPhotos photos_of_rigs(const ColmapModel& model) {
     return out;
 }
 
-void group_into_rigs(std::span<const std::optional<std::uint32_t>> frame_of_image,
+bool group_into_rigs(std::span<const std::optional<std::uint32_t>> frame_of_image,
                      ColmapModel& model) {
-    std::map<std::uint64_t, std::map<std::uint32_t, std::size_t>> frames;  // camera -> image
-    bool any = false;
-    for (std::size_t i = 0; i < model.images.size(); ++i) {
-        const auto& own = frame_of_image[i];
-        any = any || own.has_value();
-        const std::uint64_t frame = own ? *own : (std::uint64_t{1} << 32) + i;
-        if (!frames[frame].emplace(model.images[i].camera, i).second) return;
-    }
-    if (!any) return;
-    const auto pose_of = [&](std::size_t image) {
-        return Pose{rotation_from_quat(model.images[image].rotation),
-                    model.images[image].translation};
-    };
-    // Cameras that a frame has in common are of one rig, which is where its first camera is.
-    std::map<std::uint32_t, std::uint32_t> rig_of;
-    std::map<std::uint32_t, Pose> from_rig;
-    for (const auto& [camera, c] : model.cameras) {
-        if (!rig_of.emplace(camera, camera).second) continue;
-        from_rig[camera] = {};
-        for (bool more = true; more;) {
-            more = false;
-            for (const auto& [frame, photos] : frames) {
-                const auto known = std::ranges::find_if(photos, [&](const auto& photo) {
-                    return rig_of.contains(photo.first) && rig_of[photo.first] == camera;
-                });
-                if (known == photos.end()) continue;
-                const Pose rig = inverse_of(from_rig[known->first]) * pose_of(known->second);
-                for (const auto& [other, image] : photos) {
-                    if (!rig_of.emplace(other, camera).second) continue;
-                    from_rig[other] = pose_of(image) * inverse_of(rig);
-                    more = true;
-                }
-            }
-        }
-    }
-    for (const auto& [camera, rig] : rig_of)
-        model.rigs[rig].camera_from_rig[camera] = from_rig[camera];
-    for (const auto& [frame, photos] : frames) {
-        const auto& [camera, image] = *photos.begin();
-        ColmapFrame& out = model.frames.emplace_back();
-        out.number = static_cast<std::uint32_t>(model.frames.size());
-        out.rig = rig_of[camera];
-        out.rig_from_world = inverse_of(from_rig[camera]) * pose_of(image);
-        for (const auto& photo : photos) out.images.push_back(photo.second + 1);
-    }
+    const std::size_t photos = model.images.size();
+    Frames frames;
+    bool good = true;
+    for (std::size_t i = 0; i < photos; ++i)
+        good = frames[frame_of_image[i] ? *frame_of_image[i] : kAlone + i]
+                   .emplace(model.images[i].camera, i)
+                   .second &&
+               good;
+    if (good) fill_rigs(frames, model);
+    if (good && are_rigid(model)) return true;
+    frames.clear();
+    for (std::size_t i = 0; i < photos; ++i) frames[i] = {{model.images[i].camera, i}};
+    fill_rigs(frames, model);
+    return false;
 }
 
 }  // namespace gs
