@@ -110,16 +110,19 @@ def save(path: str | bytes | os.PathLike, splats: Optional[Mapping[str, Any]] = 
     """
     origin = getattr(splats, "origin", None) if origin is None else origin
     antialiased = getattr(splats, "antialiased", False) if antialiased is None else antialiased
-    parts = _planes({**(splats or {}), **arrays})
+    given = {**(splats or {}), **arrays}
+    in_dict = given.pop("sky", None)
+    parts = _planes(given)
     count, rest = len(parts[0][1]), parts[-1][1].shape[1] // 3
     where = (ctypes.c_double * 3)(*(origin if origin is not None else (0, 0, 0)))
     degree = round((rest + 1) ** 0.5) - 1
     handle = Handle("splats", checked("make_splats", count, degree, bool(antialiased), where))
     for first, rows in parts:
         function("set_rows")(handle.pointer, first, rows.shape[1], rows.ctypes.data)
-    sky = getattr(splats, "sky", None) if sky is None else sky
-    if sky is not None:
-        _set_sky(handle, as_numpy("sky", sky))
+    for one in (sky, in_dict, getattr(splats, "sky", None)):
+        if one is not None:
+            _set_sky(handle, as_numpy("sky", one))
+            break
     return json.loads(checked("write_splats", handle.pointer, os.fsencode(path), spz_version))
 
 
@@ -128,7 +131,13 @@ def _set_sky(handle: Handle, sky: np.ndarray) -> None:
     bases = sky.shape[0] if sky.ndim == 2 and sky.shape[1] == 3 else 0
     if bases not in (1, 4, 9, 16):
         raise Error(f"sky is {list(sky.shape)}, not [K, 3] with K of 1, 4, 9 or 16")
-    rows = np.ascontiguousarray(sky, np.float32)
+    try:
+        with np.errstate(over="ignore"):
+            rows = np.ascontiguousarray(sky, np.float32)
+    except (TypeError, ValueError) as error:
+        raise Error(f"sky are no numbers: {error}") from None
+    if not np.isfinite(rows).all():
+        raise Error("sky has values that are not finite")
     function("set_sky")(handle.pointer, round(bases**0.5) - 1, rows.ctypes.data)
 
 
