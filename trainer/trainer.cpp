@@ -200,8 +200,7 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
 
 Result<void> Trainer::State::may_learn_from_lidar() const {
     if (settings.lidar_weight <= 0 || backend->takes_beams()) return {};
-    return fail(ErrorKind::usage, capture->path,
-                "this training cannot learn from a lidar: rays are evaluated by one process",
+    return fail(ErrorKind::usage, capture->path, "ranks cannot learn from a lidar",
                 "train without ranks, or set lidar_weight to 0");
 }
 

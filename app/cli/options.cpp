@@ -357,7 +357,7 @@ Result<CommonArguments> on_rays(const CommonArguments& common, const std::string
                                 const std::string& advice) {
     CommonArguments out = common;
     if (common.backend == "cpu") return out;
-    const std::string why = what + " needs rays, which only the CPU draws";
+    const std::string why = what + " draws along rays, which only the CPU can";
     if (common.backend == "cuda" || common.device) return fail(ErrorKind::usage, "", why, advice);
     out.backend = "cpu";
     GS_TRY(const Backend usual, backend_of(common));

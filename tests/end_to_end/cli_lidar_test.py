@@ -113,7 +113,7 @@ class Lidar(Case):
 
     def test_what_does_not_go_together(self):
         self.expect(2, "render", self.shared / "run", "--lidar", self.drive, says="-o")
-        self.expect(2, "render", self.shared / "run", "--lidar", self.drive, "--backend", "cuda", "-o", self.folder, says="--lidar needs rays, which only the CPU draws")
+        self.expect(2, "render", self.shared / "run", "--lidar", self.drive, "--backend", "cuda", "-o", self.folder, says="--lidar draws along rays, which only the CPU can")
         self.expect(2, "render", self.shared / "run", "--lidar", self.capture, "-o", self.folder, says="no sweep")
         self.expect(2, "eval", self.shared / "run", self.capture, "--lidar", "--all", says="no sweep")
 

@@ -411,7 +411,7 @@ class Render(Case):
         for more, says in ((["--backend", "cuda"], "only the CPU"), (["--device", 0], "only the CPU"), (["--projection", "ut"], "projects nothing"),
                            (["--antialiased"], "projects nothing"), (["--maps", "color,isects"], "isects"), (["--maps", "time"], "time")):
             self.expect(2, "render", self.scene, *words, "-o", new, "--exact", *more, says=says)
-        self.expect(2, "eval", self.scene, self.capture, "--exact", "--backend", "cuda", says="--exact needs rays, which only the CPU draws")
+        self.expect(2, "eval", self.scene, self.capture, "--exact", "--backend", "cuda", says="--exact draws along rays, which only the CPU can")
         self.expect(2, "eval", self.scene, self.capture, "--exact", "--worst", 3, says="--worst")
         self.assertFalse(new.exists())
 

@@ -192,14 +192,17 @@ TEST_F(CudaLidar, LearnsWhatTheCpuLearns) {
         const auto cpu = trainer_on(make_cpu_training(), capture, settings),
                    device = trainer_on(cuda_training(), capture, settings);
         double last = 0;
+        int compared = 0;
         // Until the first density round they differ by rounding alone.
         for (int step = 0; step < 7; ++step) {
             const StepReport expected = cpu->step(), got = device->step();
             if (got.measured_step == expected.measured_step) {
                 EXPECT_NEAR(got.lidar_m, expected.lidar_m, 2e-3 * expected.lidar_m);
+                ++compared;
             }
             last = expected.lidar_m;
         }
+        EXPECT_GT(compared, 2);
         EXPECT_LT(last, 0.3);
         EXPECT_LT(test::worst_difference(cpu->model(), device->model()), 2e-2);
     }
@@ -271,28 +274,32 @@ TEST_F(CudaLidar, ExhaustedMemoryKeepsTheModel) {
     const auto capture = test::small_capture(24, 20, 20);
     const GaussianModel model = test::around(200, 47);
     StepPlan plan = blind_plan(*capture, beams_through(model, {0.2, 0, 0}, 12));
+    const auto beams = plan.beams;
     bool failed = false;
     const auto run = [&](std::uint64_t failing) {
         auto backend = cuda_training();
         backend->start(capture, run_of(model));
+        plan.beams = nullptr;  // they come in the third step
+        for (plan.step = 0; plan.step < 2; ++plan.step) backend->step(plan);
+        plan.beams = beams;
         emulator::fail_device_allocation(failing);
         failed = false;
         try {
             backend->step(plan);
         } catch (const DeviceError&) {
             failed = true;
-            EXPECT_EQ(backend->steps(), 0u);
+            EXPECT_EQ(backend->steps(), 2u);
         }
         emulator::fail_device_allocation(0);
-        for (plan.step = failed ? 0 : 1; plan.step < 3; ++plan.step) backend->step(plan);
-        plan.step = 0;
+        (void)backend->arrays();  // as whoever saves the run at once
+        for (plan.step = failed ? 2 : 3; plan.step < 5; ++plan.step) backend->step(plan);
         return backend->arrays();
     };
     const RunArrays undisturbed = run(0);
     std::uint64_t failing = 0;
     do EXPECT_TRUE(test::same_arrays(undisturbed, run(++failing))) << failing;
     while (failed);
-    EXPECT_GT(failing, 12u);  // those of the beams are among them
+    EXPECT_GT(failing, 5u);  // those of the beams
 }
 
 }  // namespace

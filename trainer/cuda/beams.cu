@@ -1,7 +1,7 @@
-// Forward walks a tile's list in pieces that its block keeps in shared memory; backward walks it
-// the other way, a piece less deep than any ray blended to is passed over. What a tile gives a
-// Gaussian is added up in a fixed order, and then a Gaussian's tiles in theirs: the same bits
-// twice. The formulas are derived at the top of renderer/rays/trace_backward.cpp.
+// The kernels of a step's beams. Forward walks a tile's list in pieces that its block keeps in
+// shared memory. Backward walks it from the end and skips pieces that no ray reached. What a tile
+// gives a Gaussian is added in a fixed order, and then its tiles in theirs: the same bits twice.
+// The formulas are derived at the top of renderer/rays/trace_backward.cpp.
 #include "trainer/cuda/beams.h"
 
 #include <bit>
@@ -25,7 +25,7 @@ struct DrawnGaussian {
     float filter;  ///< world units, 0: none
     Quatf quat;
     float opacity;
-    /// Without rotation and opacity, which those far from all beams are not asked for.
+    /// Without rotation and opacity, which are not read of Gaussians far from all beams.
     GS_DEVICE explicit DrawnGaussian(const ModelReader<true>& reader)
         : mean(reader.mean()),
           scale(reader.scale(1.0f)),
@@ -88,7 +88,7 @@ GS_KERNEL(kThreads, 2) void emit_beam_pairs(BeamJob p) {
     const auto near = static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(distance));
     std::uint32_t at = first;
     b.inputs->places.place_in(b.gaussians[first].mean, outline, [&](std::uint32_t tile) {
-        if (at == end) return;  // compiled twice, it may be rounded twice
+        if (at == end) return;  // the compiler may round it otherwise here
         b.keys[0][at] = static_cast<std::uint64_t>(tile) << 32 | near;
         b.sorted[0][at] = at;
         b.gaussian_of[at++] = first;

@@ -14,7 +14,7 @@ namespace gs::cuda {
 inline std::size_t intrinsics_sums(const FrameLimits& limits) {
     return std::size_t{math::kLensNumbers} * limits.chunks();
 }
-/// Adds up StepResult::intrinsics, in an order that depends on nothing else. After blend backward,
+/// Adds up StepResult::intrinsics in a fixed order. After blend backward,
 /// with the model as it was drawn: by EWA, through a lens that math::lens_intrinsics_vjp() takes.
 void launch_intrinsics(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                        const ModelView& model, double* sums, StepResult* result);

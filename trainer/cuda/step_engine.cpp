@@ -194,6 +194,14 @@ void StepEngine::enqueue(const StepPlan& plan) {
     if (plan.options.motion) motion_.resize_discard(motion_floats(run_.view(true).stride), stream_);
     if (plan.options.intrinsics) intrinsics_.resize_discard(intrinsics_sums(limits), stream_);
     pipeline_.prepare(limits);
+    // All that allocates comes before the clock moves.
+    const BatchView batch = plan.part.several() || plan.beams
+                                ? batch_.of(plan.part, run_.capacity(), run_.planes())
+                                : BatchView{};
+    const BeamArrays beams = plan.beams
+                                 ? beams_.send(*plan.beams, plan.part.count,
+                                               plan.options.compatibility, run_.count(), next_slot_)
+                                 : BeamArrays{};
     tables_.begin_step(clock_, plan.rates, planes, run_.planes());
     photos_.send(plan.view_index, *plan.view, flight.photo, stream_);
     StepInputs& in = feed_.open();
@@ -202,7 +210,7 @@ void StepEngine::enqueue(const StepPlan& plan) {
     flight.samples = in.loss.samples;
     fill_inputs(plan, tables_, clock_, in);
     feed_.send(clock_, tables_);
-    enqueue_step(plan, limits);
+    enqueue_step(plan, limits, batch, beams);
     Reading& reading = readings_[flight.slot];
     copy_to_host(&reading.result, result_.data(), sizeof(StepResult), stream_);
     copy_to_host(&reading.counts, pipeline_.arrays().counts, sizeof(FrameCounts), stream_);
@@ -213,29 +221,27 @@ void StepEngine::enqueue(const StepPlan& plan) {
     flights_.push_back(std::move(flight));
 }
 
-void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits) {
+void StepEngine::enqueue_step(const StepPlan& plan, const FrameLimits& limits,
+                              const BatchView& batch, const BeamArrays& beams) {
     const bool steady = bounds_valid_ && clock_.steps % kTimedEvery != 0,
-               look = plan.appearance.on(), several = plan.part.several() || plan.beams;
-    const StepShape shape{
-        limits,
-        pipeline_.arrays().constants,
-        picture_.data(),
-        gradient_.data(),
-        partials_.data(),
-        look ? shown_.data() : nullptr,
-        look ? look_sums_.data() : nullptr,
-        run_.view(true).sky,
-        plan.sky.on() ? sky_sums_.data() : nullptr,
-        pipeline_.bytes(),
-        plan.options.motion ? motion_.data() : nullptr,
-        plan.options.intrinsics ? intrinsics_.data() : nullptr,
-        plan.nudge.on(),
-        plan.options.absolute,
-        several ? batch_.of(plan.part, run_.capacity(), run_.planes()) : BatchView{},
-        plan.part.last() ? plan.part.count : 0,
-        plan.beams ? beams_.send(*plan.beams, plan.part.count, plan.options.compatibility,
-                                 run_.count(), next_slot_)
-                   : BeamArrays{}};
+               look = plan.appearance.on();
+    const StepShape shape{limits,
+                          pipeline_.arrays().constants,
+                          picture_.data(),
+                          gradient_.data(),
+                          partials_.data(),
+                          look ? shown_.data() : nullptr,
+                          look ? look_sums_.data() : nullptr,
+                          run_.view(true).sky,
+                          plan.sky.on() ? sky_sums_.data() : nullptr,
+                          pipeline_.bytes() + beams_.bytes(),
+                          plan.options.motion ? motion_.data() : nullptr,
+                          plan.options.intrinsics ? intrinsics_.data() : nullptr,
+                          plan.nudge.on(),
+                          plan.options.absolute,
+                          batch,
+                          plan.part.last() ? plan.part.count : 0,
+                          beams};
     if (steady) {
         timers_.enable(false);
         const bool done = graphs_.run(shape, [&] { enqueue_kernels(shape); });

@@ -87,7 +87,8 @@ class StepEngine {
 
     void enqueue(const StepPlan& plan);
     /// The step's kernels: recorded ones, or one by one.
-    void enqueue_step(const StepPlan& plan, const FrameLimits& limits);
+    void enqueue_step(const StepPlan& plan, const FrameLimits& limits, const BatchView& batch,
+                      const BeamArrays& beams);
     /// What ends in the model: Adam, or of a batch's views the sum, and Adam after the last.
     void enqueue_update(const StepShape& shape, const BeamJob& beams);
     void enqueue_kernels(const StepShape& shape);

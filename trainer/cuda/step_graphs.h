@@ -21,7 +21,7 @@ struct StepShape {
     const void *sky = nullptr, *sky_sums = nullptr;     ///< null: there is none, or not learned
     std::size_t frame_bytes = 0;                        ///< changes when scratch memory does
     float* motion = nullptr;                            ///< where poses are corrected
-    double* intrinsics = nullptr;                       ///< where they are
+    double* intrinsics = nullptr;                       ///< where intrinsics are
     bool nudges = false;                                ///< noise, regularisers, limits of size
     bool absolute = false;                              ///< gradients without signs are gathered
     BatchView batch{};                                  ///< null: a step of one view
