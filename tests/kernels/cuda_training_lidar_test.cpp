@@ -245,10 +245,10 @@ TEST_F(CudaLidar, ARunContinuesOnEitherBackend) {
     }
     EXPECT_TRUE(test::same_arrays(device->snapshot()->arrays, again->snapshot()->arrays));
     EXPECT_LT(test::worst_difference(device->model(), cpu->model()), 2e-2);
-    bool told = false;
+    bool listed = false;
     for (const MemoryUse& use : device->memory())
-        told |= use.category == "rays" && use.device && use.bytes > 0;
-    EXPECT_TRUE(told);
+        listed |= use.category == "rays" && use.device && use.bytes > 0;
+    EXPECT_TRUE(listed);
 }
 
 TEST_F(CudaLidar, ASteadyStepNeitherAllocatesNorWaits) {
