@@ -13,6 +13,7 @@
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/cuda/step_engine.h"
+#include "trainer/density/run_edit.h"
 
 namespace gs {
 namespace {
@@ -448,6 +449,42 @@ TEST_F(CudaTrainingRun, RefinesIntrinsicsAsTheCpuDoes) {
     const double cpu = moved(make_cpu_training()), device = moved(cuda_training());
     EXPECT_GT(std::abs(cpu), 1e-5);
     EXPECT_NEAR(device, cpu, 1e-2 * std::abs(cpu));
+}
+
+/// What the first step's photo says about its camera; every second row locked or none.
+std::vector<double> camera_gradient(std::unique_ptr<TrainingBackend> backend, bool locks,
+                                    BatchPart part) {
+    const auto capture = small_capture(24, 20, 60);
+    RunArrays arrays = arrays_of(capture);
+    std::vector<std::uint32_t> rows;
+    for (std::uint32_t row = 0; locks && row < arrays.model.count; row += 2) rows.push_back(row);
+    lock_rows(arrays, rows, true);
+    StepPlan plan = plan_of(*capture, 0);
+    plan.options.motion = plan.options.intrinsics = true;
+    plan.part = part;
+    backend->start(capture, std::move(arrays));
+    StepOutcome outcome = backend->step(plan);
+    for (const StepOutcome& known : backend->pending_outcomes()) outcome = known;
+    const auto [turn, move] = *outcome.motion;
+    std::vector<double> all{turn.x, turn.y, turn.z, move.x, move.y, move.z};
+    all.insert(all.end(), outcome.intrinsics->begin(), outcome.intrinsics->end());
+    return all;
+}
+
+TEST_F(CudaTrainingRun, LockedRowsMoveTheCameraAsOnTheCpu) {
+    for (const BatchPart part : {BatchPart{}, BatchPart{0, 2}}) {
+        SCOPED_TRACE(part.count);
+        const std::vector<double> cpu = camera_gradient(make_cpu_training(), true, part),
+                                  device = camera_gradient(cuda_training(), true, part);
+        EXPECT_EQ(cpu, camera_gradient(make_cpu_training(), false, part));
+        EXPECT_EQ(device, camera_gradient(cuda_training(), false, part));
+        double size[2] = {};  // of the motion, of the intrinsics
+        for (std::size_t i = 0; i < cpu.size(); ++i)
+            size[i >= 6] = std::max(size[i >= 6], std::abs(cpu[i]));
+        for (std::size_t i = 0; i < cpu.size(); ++i)
+            EXPECT_NEAR(device[i], cpu[i], 1e-4 * size[i >= 6]) << i;
+        EXPECT_GT(std::min(size[0], size[1]), 0);
+    }
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 #include "renderer/device/cuda/kernel.cuh"
 #include "renderer/math/adam.h"
-#include "renderer/raster/cuda/model_reader.cuh"
+#include "renderer/raster/cuda/project_backward.cuh"
 #include "trainer/cuda/step_records.h"
 #include "trainer/density/row_identity.h"
 
@@ -181,7 +181,8 @@ class AdamSink::Update {
     const AdamRow row_;
 };
 
-/// The same, and what every Gaussian that was stepped adds to the scene's motion, by row.
+/// The same, and what every Gaussian that was stepped or is locked adds to the scene's motion, by
+/// row.
 struct AdamMotionSink : AdamSink {
     using Motion = std::true_type;
     float* motion;  ///< [6][model.stride], zero where nothing is written: turn x y z, move x y z
@@ -190,10 +191,23 @@ struct AdamMotionSink : AdamSink {
       public:
         GS_DEVICE Update(const AdamMotionSink& sink, const ModelView& model, std::uint32_t gaussian)
             : AdamSink::Update(sink, model, gaussian),
+              seen_{sink, model, gaussian},
+              locked_(locked_tag(sink.statistics.tags[gaussian])),
               motion_(sink.motion + gaussian),
               stride_(model.stride) {}
+        GS_DEVICE bool wanted() const { return seen_.sink.flags->go != 0; }
+        GS_DEVICE bool begin(const GaussianGradient& gradient) const {
+            return locked_ || AdamSink::Update::begin(gradient);
+        }
+        template <int kFirst, int kCount>
+        GS_DEVICE void coefficients(const GaussianGradient& gradient, Vec3f (&sh)[kCount]) const {
+            if (locked_)
+                seen_.template coefficients<kFirst, kCount>(gradient, sh);
+            else
+                AdamSink::Update::coefficients<kFirst, kCount>(gradient, sh);
+        }
         GS_DEVICE void finish(GaussianGradient& gradient) const {
-            AdamSink::Update::finish(gradient);
+            if (!locked_) AdamSink::Update::finish(gradient);
             for (int i = 0; i < 3; ++i) {
                 motion_[static_cast<std::uint64_t>(i) * stride_] = gradient.turn[i];
                 motion_[static_cast<std::uint64_t>(3 + i) * stride_] =
@@ -202,6 +216,8 @@ struct AdamMotionSink : AdamSink {
         }
 
       private:
+        const WholeGradient<AdamMotionSink, true> seen_;
+        const bool locked_;  ///< the photo shows it all the same
         float* const motion_;
         const std::uint64_t stride_;
     };

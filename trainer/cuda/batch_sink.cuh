@@ -77,14 +77,16 @@ struct BatchSink {
     }
 };
 
-/// The same, and what every Gaussian that was added adds to the scene's motion, by row.
+/// The same, and what every Gaussian that was added or is locked adds to the scene's motion, by
+/// row.
 struct BatchMotionSink : BatchSink {
     using Motion = std::true_type;
     float* motion;  ///< as AdamMotionSink::motion
 
     GS_DEVICE void take(const ModelView& model, std::uint32_t gaussian,
                         const GaussianGradient& gradient) const {
-        if (!add(model, gaussian, gradient)) return;
+        const bool locked = locked_tag(statistics.tags[gaussian]);
+        if (flags->go == 0 || (!locked && !add(model, gaussian, gradient))) return;
         for (int i = 0; i < 3; ++i) {
             motion[static_cast<std::uint64_t>(i) * model.stride + gaussian] = gradient.turn[i];
             motion[static_cast<std::uint64_t>(3 + i) * model.stride + gaussian] =
