@@ -33,6 +33,14 @@ constexpr WorkCount kWorkCounts[] = {{"gaussians", &FrameWork::gaussians, true},
                                      {"open", &FrameWork::open},
                                      {"live_isects", &FrameWork::live_isects},
                                      {"live_sub_tiles", &FrameWork::live_sub_tiles}};
+/// The same of beams.
+constexpr struct {
+    const char* name;
+    double BeamWork::*value;
+} kBeamCounts[] = {{"rays", &BeamWork::rays},     {"tiles", &BeamWork::tiles},
+                   {"listed", &BeamWork::listed}, {"pairs", &BeamWork::pairs},
+                   {"walked", &BeamWork::walked}, {"longest", &BeamWork::longest},
+                   {"met", &BeamWork::met}};
 constexpr std::size_t kMostTiles = 1u << 22;
 
 double whole(std::uint64_t n) { return static_cast<double>(n); }
@@ -75,7 +83,11 @@ PredictedWork mean_work(std::span<const PredictedWork> frames) {
         if (std::fabs(work.frame.isects - out.frame.isects) <
             std::fabs(nearest->frame.isects - out.frame.isects))
             nearest = &work;
+    for (const auto& count : kBeamCounts)
+        for (const PredictedWork& work : frames)
+            out.beams.*count.value += work.beams.*count.value / whole(frames.size());
     out.tiles = nearest->tiles;
+    out.sky = frames.front().sky;
     out.lens = std::ranges::any_of(frames, &PredictedWork::lens);
     out.unscented = std::ranges::any_of(frames, &PredictedWork::unscented);
     return out;
@@ -85,9 +97,13 @@ nlohmann::ordered_json json_of_work(const PredictedWork& work) {
     nlohmann::ordered_json out{{"cuda", work.frame.cuda},
                                {"sh_degree", work.frame.sh_degree},
                                {"lens", work.lens},
-                               {"unscented", work.unscented}};
+                               {"unscented", work.unscented},
+                               {"sky", work.sky}};
     for (const WorkCount& count : kWorkCounts)
         out[count.name] = json_number(work.frame.*count.value);
+    if (work.beams.rays > 0)
+        for (const auto& count : kBeamCounts)
+            out["beams"][count.name] = json_number(work.beams.*count.value);
     nlohmann::ordered_json tiles = nlohmann::ordered_json::array();
     for (const TileLoad& tile : work.tiles) tiles.push_back({tile.isects, tile.pairs});
     out["isects_and_pairs_of_tiles"] = std::move(tiles);
@@ -97,22 +113,30 @@ nlohmann::ordered_json json_of_work(const PredictedWork& work) {
 Result<PredictedWork> work_of_json(const std::string& text, const std::string& origin) {
     GS_TRY(const nlohmann::json json, parse_json_object(std::as_bytes(std::span(text)), origin));
     PredictedWork out;
-    for (const WorkCount& count : kWorkCounts) {
-        const nlohmann::json& value = member(json, count.name);
-        if (value.is_null() && !count.needed) continue;
+    const auto read = [&](const nlohmann::json& value, const char* name,
+                          double& to) -> Result<void> {
         if (!value.is_number() || !(value.get<double>() >= 0) ||
             !std::isfinite(value.get<double>()))
             return fail(ErrorKind::malformed, origin,
-                        fmt::format("\"{}\" is not a number of 0 or more", count.name),
+                        fmt::format("\"{}\" is not a number of 0 or more", name),
                         "`gausscope predict SCENE -o work.json` writes such a file");
-        out.frame.*count.value = value.get<double>();
-    }
+        to = value.get<double>();
+        return {};
+    };
+    for (const WorkCount& count : kWorkCounts)
+        if (const nlohmann::json& value = member(json, count.name);
+            count.needed || !value.is_null())
+            GS_TRY_VOID(read(value, count.name, out.frame.*count.value));
+    if (const nlohmann::json& beams = member(json, "beams"); !beams.is_null())
+        for (const auto& count : kBeamCounts)
+            GS_TRY_VOID(read(member(beams, count.name), count.name, out.beams.*count.value));
     const auto flag = [&](const char* name) {
         const nlohmann::json& value = member(json, name);
         return value.is_boolean() && value.get<bool>();
     };
     out.lens = flag("lens");
     out.unscented = flag("unscented");
+    out.sky = flag("sky");
     out.frame.cuda = flag("cuda");
     out.frame.sh_degree = static_cast<int>(whole_number(member(json, "sh_degree"), 3).value_or(3));
     const nlohmann::json& tiles = member(json, "isects_and_pairs_of_tiles");

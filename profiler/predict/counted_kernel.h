@@ -13,6 +13,13 @@ namespace gs {
 
 inline constexpr double kBlockThreads = 256, kBlockWarps = 8, kWarpThreads = 32;  ///< of a block
 
+inline constexpr double kSortedPart =
+    3072;                                 ///< pairs of a block of a pass, as in raster/cuda/frame.h
+inline constexpr double kSeenAtOnce = 8;  ///< earlier blocks that such a block looks at in one wait
+/// Slots that the barriers of a pass leave unused, over those they use: CUB's, which is made
+/// alike, left as many on an H100 (2026-11-23); ours has not been measured.
+inline constexpr double kPassUnused = 1;
+
 inline CodeCost code_of(const LoopCost* loop) { return loop != nullptr ? loop->code : CodeCost{}; }
 
 /// A kernel of the table, by the first of `names` that is there. Absent: all costs are 0.
@@ -76,6 +83,19 @@ class CountedKernel {
         run(d, blocks, times);
         d.executed += turn * ((turns - 1) * blocks * kBlockWarps * times);
         d.wait_rounds += turn.rounds * (turns - 1) * times;
+    }
+    /// Adds `passes` of a sort of `pairs`, one behind the other.
+    void run_passes(StageDemand& d, double pairs, double passes) const {
+        const double blocks = std::ceil(pairs / kSortedPart), resident = places();
+        const double waves = std::ceil(blocks / resident);
+        d.executed += all() * (blocks * kBlockWarps * passes);
+        d.executed.issue += kPassUnused * all().issue * blocks * kBlockWarps * passes;
+        // Of blocks that begin together the k-th wait lets k * kSeenAtOnce more know where theirs
+        // goes; later ones find it known.
+        const double looks = std::sqrt(2 * std::min(blocks, resident) / kSeenAtOnce);
+        d.wait_rounds += (all().rounds * waves + looks) * passes;
+        d.wait_clocks += blocks > 0 ? all().stall * passes : 0;
+        d.counted = d.counted && there();
     }
 
   private:

@@ -13,6 +13,7 @@
 #include "profiler/predict/block_schedule.h"
 #include "profiler/predict/counted_kernel.h"
 #include "profiler/predict/demand.h"
+#include "profiler/predict/world_demands.h"
 
 namespace gs {
 namespace {
@@ -29,12 +30,8 @@ constexpr double kWarpsAnIsect = 1.6;        ///< near, of an isect that nobody 
 constexpr double kSeldom = 0.1;              ///< loops of blend that only ended tiles enter
 constexpr double kRowSectors = 64.0 / 48.0;  ///< 48-byte rows at random places: sectors of 32
 constexpr double kGatherSector = 32;         ///< bytes that a word at a random place moves
-constexpr double kSortedPart = 3072, kCompacted = 8 * 256;  ///< a block's, as there
+constexpr double kCompacted = 8 * 256;       ///< a block's, as there
 constexpr int kDepthPasses = 4;
-constexpr double kSeenAtOnce = 8;  ///< earlier blocks that a block of a pass looks at in one wait
-/// Slots that the barriers of a pass leave unused, over those they use: CUB's, which is made
-/// alike, left as many on an H100 (2026-11-23); ours has not been measured.
-constexpr double kPassUnused = 1;
 /// Of exposure and colour (trainer/cuda/appearance.cu): a pixel's planes, kernels, blocks that add
 /// up, at most; of poses (adam_kernels.cu) numbers a Gaussian, blocks that add each up.
 constexpr double kLookBytes = 72, kLookLaunches = 3, kLookBlocks = 128, kMotionParts = 6,
@@ -153,6 +150,8 @@ class Frame {
         emit();
         ranges();
         blend();
+        if (work_.sky) add_sky_drawn(out_.back(), work_, costs_, gpu_);
+        if (f_.training && work_.beams.rays > 0) out_.push_back(beam_demand(work_, costs_, gpu_));
         if (f_.training) loss();
         if (f_.gradients) {
             blend_backward();
@@ -212,24 +211,10 @@ class Frame {
         kernel({"compact"}).run(d, std::ceil(f_.gaussians / kCompacted), work_.batch);
         const int by_tile = tile_passes(f_.tiles);
         d.launches += by_tile * work_.batch;
-        passes(d, kernel({"radix_pass<unsigned int>"}), f_.visible, kDepthPasses);
-        passes(d,
-               f_.tiles <= 65535 ? kernel({"radix_pass<unsigned short>"})
-                                 : kernel({"radix_pass<unsigned int>"}),
-               f_.isects, by_tile);
-    }
-    /// Of a sort of `pairs`, one behind the other.
-    void passes(StageDemand& d, const CountedKernel& pass, double pairs, int count) const {
-        const double blocks = std::ceil(pairs / kSortedPart), resident = pass.places();
-        const double waves = std::ceil(blocks / resident), n = count * work_.batch;
-        d.executed += pass.all() * (blocks * kBlockWarps * n);
-        d.executed.issue += kPassUnused * pass.all().issue * blocks * kBlockWarps * n;
-        // Of blocks that begin together the k-th wait lets k * kSeenAtOnce more know where theirs
-        // goes; later ones find it known.
-        const double looks = std::sqrt(2 * std::min(blocks, resident) / kSeenAtOnce);
-        d.wait_rounds += (pass.all().rounds * waves + looks) * n;
-        d.wait_clocks += blocks > 0 ? pass.all().stall * n : 0;
-        d.counted = d.counted && pass.there();
+        const CountedKernel pass = kernel({"radix_pass<unsigned int>"});
+        pass.run_passes(d, f_.visible, kDepthPasses * work_.batch);
+        (f_.tiles <= 65535 ? kernel({"radix_pass<unsigned short>"}) : pass)
+            .run_passes(d, f_.isects, by_tile * work_.batch);
     }
     void emit() {
         StageDemand& d =
@@ -335,6 +320,7 @@ class Frame {
         StageDemand& d = add(Stage::loss, layout_bytes(Stage::loss), f_.pixels * 27);
         // A block a channel of 32 x 32 pixels.
         kernel({"photo_loss"}).run(d, 3 * f_.pixels / 1024, work_.batch, kLossRun);
+        if (work_.sky) add_sky_learned(d, work_, costs_, gpu_);
         if (!work_.look) return;
         // The picture as the photo's camera would show it, and back: planes read and written.
         const double blocks = std::ceil(f_.pixels / kBlockThreads);
@@ -381,7 +367,7 @@ class Frame {
     double live_rows() const { return (counts_.live_isects * kRowSectors - f_.isects) * 48; }
     /// Ends in Adam, or without training in gradients that are stored.
     void project_backward() {
-        if (f_.training && work_.batch > 1) return project_backward_of_batch();
+        if (f_.training && adds_views(work_)) return project_backward_of_batch();
         StageDemand& d =
             add(Stage::project_backward,
                 layout_bytes(Stage::project_backward) + layout_bytes(Stage::adam) + live_rows(),
@@ -435,11 +421,13 @@ class Frame {
             kernel({name}).run(d, shown / 256, 1);
         sum_motions(d);
     }
-    /// Rows that any view of a batch shows, as if what one shows had nothing to do with another.
+    /// Rows that any view of a batch shows, or its beams meet, as if what one shows had nothing to
+    /// do with another.
     double rows_shown() const {
         if (!(f_.gaussians > 0)) return 0;
-        const double share = std::min(1.0, f_.visible / f_.gaussians);
-        return f_.gaussians * (1 - std::pow(1 - share, work_.batch));
+        const double share = std::min(1.0, f_.visible / f_.gaussians),
+                     unmet = 1 - std::min(1.0, work_.beams.listed / f_.gaussians);
+        return f_.gaussians * (1 - unmet * std::pow(1 - share, work_.batch));
     }
     void pack() {
         StageDemand& d = add(Stage::pack, f_.pixels * 16, f_.pixels * 16);

@@ -6,7 +6,7 @@
 
 #include "base/list_growth.h"
 #include "base/rng.h"
-#include "profiler/predict/demand.h"
+#include "profiler/predict/world_demands.h"
 
 namespace gs {
 namespace {
@@ -106,14 +106,16 @@ double predicted_memory(const PredictedWork& work) {
     const FrameWork& f = work.frame;
     const double planes = 11 + 3 * (f.sh_degree + 1.0) * (f.sh_degree + 1.0),
                  // Parameters; moments, last step, id, statistics and bounds where it trains.
-        model = f.training ? planes * 12 + 22 + (work.batch > 1 ? planes * 4 + 4 : 0) : planes * 4,
+        model =
+            f.training ? planes * 12 + 22 + (adds_views(work) ? planes * 4 + 4 : 0) : planes * 4,
+                 beams = f.training ? work.beams.pairs * 1.25 * kPairBytes : 0,
                  slots = 64 + 20,  // a splat and what is counted of it; keys and ranks, twice
         // The first frame gets space for four a Gaussian.
         room = std::max(4 * f.gaussians, 1.1 * f.isects),
                  // Keys and payloads twice; with gradients a row of 48, slots, what was live.
         isects = (f.tiles > 65535 ? 16 : 12) + (f.gradients ? 58 : 0),
                  pixels = f.gradients ? 44 : 24;
-    return f.gaussians * (model + slots) + room * isects + f.pixels * pixels;
+    return f.gaussians * (model + slots) + room * isects + f.pixels * pixels + beams;
 }
 
 std::vector<float> predicted_tile_us(const Prediction& prediction,
@@ -158,6 +160,9 @@ PredictedWork what_if(PredictedWork work, const WhatIf& change) {
         f.gaussians *= ratio;
         f.candidates *= ratio;
         f.visible *= ratio;
+        BeamWork& b = work.beams;
+        for (double* count : {&b.listed, &b.pairs, &b.walked, &b.longest})
+            *count *= count == &b.listed ? ratio : list_growth(ratio);
         grow(list_growth(ratio), std::pow(ratio, 0.4));
     }
     if (change.width > 0 && change.height > 0 && f.pixels > 0) {

@@ -66,6 +66,16 @@ struct TileLoad {
     float pairs = 0;  ///< evaluated
 };
 
+/// What a step's lidar beams meet (trainer/cuda/beams.h). All 0: it has none.
+struct BeamWork {
+    double rays = 0, tiles = 0;
+    double listed = 0,
+           pairs = 0;  ///< Gaussians in some tile's list; pairs of a tile and a Gaussian
+    /// Places of the lists up to the last that a ray of the tile blends: of all, of the longest.
+    double walked = 0, longest = 0;
+    double met = 0;  ///< of these places and the tile's warps of 32 rays, where a ray is dimmed
+};
+
 /// What is to be predicted.
 struct PredictedWork {
     FrameWork frame;
@@ -77,6 +87,8 @@ struct PredictedWork {
     bool unscented = false;  ///< each Gaussian by seven points, whatever the camera
     bool poses = false;      ///< a step corrects the photos' poses, too,
     bool look = false;       ///< or learns their exposure and colour
+    bool sky = false;        ///< a sky is drawn, and learned by a step
+    BeamWork beams;          ///< of a step
 };
 
 /// How the model's free numbers are set: fitted to public measurements (validation.h).

@@ -46,6 +46,31 @@ class Lidar(Case):
         self.assertAlmostEqual(lidar["nearest_m"], 8, places=3)
         self.assertEqual(len(lidar["notes"]), 2)
 
+    def test_a_step_with_beams_is_predicted(self):
+        work, common = self.folder / "work.json", ["--gpu", "h200", "--json"]
+        scene = ["predict", self.shared / "run", "--capture", self.drive, "--views", 2]
+        plain = self.expect(0, *scene, *common).json
+        told = self.expect(0, *scene, "--lidar-weight", 0.1, "--lidar-beams", 500, "-o", work, *common)
+        beams = told.json["counts"]["beams"]
+        self.assertTrue(0 < beams["rays"] < 1000, beams)
+        self.assertTrue(0 < beams["listed"] <= beams["pairs"] and beams["longest"] <= beams["walked"] <= beams["pairs"], beams)
+        self.assertTrue(0 < beams["met"] <= 4 * beams["walked"], beams)
+        self.assertIn("beams per step", told.out)
+        step, before = (result["predictions"][0]["step"] for result in (told.json, plain))
+        rays = [s for s in step["stages"] if s["name"] == "rays"]
+        self.assertEqual([s["counted"] for s in rays], [False])
+        self.assertGreater(step["ms"]["p50"], before["ms"]["p50"])
+        self.assertNotIn("rays", [s["name"] for s in before["stages"]])
+        again = self.expect(0, "predict", "--model", work, *common).json
+        self.assertEqual(again["predictions"][0]["step"], step)
+        work.write_text(work.read_text().replace('"walked":', '"crawled":'))
+        self.expect(2, "predict", "--model", work, *common, says='"walked" is not a number')
+        self.expect(2, "predict", "--model", work, "--lidar-weight", 1, says="counts beams of a scene")
+        self.expect(2, "predict", self.shared / "run", "--lidar-weight", 1, says="needs the sweeps of a lidar")
+        sky = self.expect(0, *scene, "--sky", *common).json
+        self.assertTrue(sky["sky"])
+        self.assertGreater(sky["predictions"][0]["frame"]["ms"]["p50"], plain["predictions"][0]["frame"]["ms"]["p50"])
+
     def test_sweeps_are_scored(self):
         told = self.expect(0, "eval", self.shared / "run", "--lidar", "--json")
         held_out, everything = told.json["lidar"], self.expect(0, "eval", self.shared / "run", "--lidar", "--all", "--json").json["lidar"]

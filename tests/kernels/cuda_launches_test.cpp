@@ -5,11 +5,12 @@
 #include <map>
 #include <string>
 
-#include "profiler/predict/demand.h"
+#include "profiler/predict/world_demands.h"
 #include "renderer/raster/cuda/cuda_rasterizer.h"
 #include "tests/kernels/cuda_training_scene.h"
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/random_scene.h"
+#include "tests/unit/wall_drive.h"
 
 namespace gs::test {
 namespace {
@@ -89,16 +90,15 @@ TEST(CudaLaunches, OfAStepAreTheModels) {
     expect_enqueued(emu::difference(before, emu::calls()), stage_launches(true), 2 * 2);
 }
 
-/// Everything enqueued by the last of some steps, kernels, fills and copies; CUB's calls are one
-/// each.
-std::uint64_t enqueued_by_a_step(double batch) {
-    TrainingSettings settings = busy_settings();
+/// Everything enqueued by the second step, kernels, fills and copies; CUB's calls are one each. The
+/// first may be carried out twice, later ones may be recorded.
+std::uint64_t enqueued_by_a_step(TrainingSettings settings,
+                                 const std::shared_ptr<Capture>& capture) {
     settings.densify_from = settings.steps;
     settings.opacity_reset_every = 0;
-    settings.batch = batch;
-    const auto trainer = trainer_on(cuda_training(), small_capture(24, 20, 60), settings);
+    const auto trainer = trainer_on(cuda_training(), capture, settings);
     emu::Calls before;
-    for (int n = 0; n < 7; ++n) {
+    for (int n = 0; n < 2; ++n) {
         before = emu::calls();
         trainer->step();
     }
@@ -108,9 +108,39 @@ std::uint64_t enqueued_by_a_step(double batch) {
 
 // A photo of a batch is drawn for itself, but bounds and Adam come once, after the last.
 TEST(CudaLaunches, OfABatchAreTheModels) {
-    const std::uint64_t one = enqueued_by_a_step(1);
+    const auto enqueued = [capture = small_capture(24, 20, 60)](double batch) {
+        TrainingSettings settings = busy_settings();
+        settings.batch = batch;
+        return enqueued_by_a_step(settings, capture);
+    };
+    const std::uint64_t one = enqueued(1);
     for (const std::uint64_t batch : {2u, 4u})
-        EXPECT_EQ(enqueued_by_a_step(static_cast<double>(batch)), batch * one + 2 - batch);
+        EXPECT_EQ(enqueued(static_cast<double>(batch)), batch * one + 2 - batch);
+}
+
+TEST(CudaLaunches, OfSkyAndBeamsAreTheModels) {
+    const WallDrive drive;
+    const auto capture = drive.capture(0.3f);
+    TrainingSettings settings = wall_settings();
+    settings.lidar_beams = 200;
+    const std::uint64_t beams = enqueued_by_a_step(settings, capture);
+    settings.lidar_weight = 0;
+    const std::uint64_t neither = enqueued_by_a_step(settings, capture);
+    EXPECT_EQ(beams - neither, kBeamLaunches + 2u + 1u) << "with CUB's two, and Adam by itself";
+    settings.sky = SkyKind::sh1;
+    PredictedWork work;
+    work.frame.gaussians = work.frame.pixels = work.frame.tiles = 100;
+    work.frame.training = true;
+    const auto launches = [&] {
+        double sum = 0;
+        for (const StageDemand& d :
+             frame_demands(work, KernelCosts::built_in(), gpu_devices().front()))
+            sum += d.launches;
+        return sum;
+    };
+    const double without = launches();
+    work.sky = true;
+    EXPECT_EQ(enqueued_by_a_step(settings, capture) - neither, launches() - without);
 }
 
 }  // namespace

@@ -35,6 +35,41 @@ void add_sums_and_lists(Row&& row) {
     row(composite, "3,2,a.cu:55,,,3,870,50,560,104,36,96,3,4,0,2700,1");
 }
 
+/// Of skies, and of beams with the sums of views that they are added to.
+template <class Row>
+void add_world(Row&& row) {
+    for (const char* lens : {"", "_lens"}) {
+        row(std::string("draw_sky") + lens, "kernel,0,,48,0,0,430,260,100,220,9,0,0,40,0,1100,14");
+        const std::string pull = std::string("pull_sky") + lens;
+        row(pull, "kernel,0,,148,768,0,1400,1000,460,440,9,1,48,60,240,2900,12");
+        row(pull, "0,0,,,,0,1000,1000,290,350,0,1,48,4,240,1800,3");
+        row(pull, "1,0,a.cu:24,,,1,400,20,170,90,9,0,0,56,0,1100,9");
+    }
+    row("step_sky", "kernel,0,,25,0,0,130,90,20,40,3,0,0,20,0,500,8");
+    row("step_sky", "0,0,,,,0,106,66,20,30,3,0,0,16,0,420,7");
+    row("step_sky", "1,0,a.cu:75,,,1,24,24,0,10,0,0,0,4,0,80,1");
+    for (const char* kernel : {"count_beam_pairs", "emit_beam_pairs"})
+        row(kernel, "kernel,0,,60,0,0,1600,130,640,350,70,0,0,110,0,5500,16");
+    row("find_beam_lists", "kernel,0,,12,0,0,60,45,0,20,0,0,0,6,0,280,4");
+    row("trace_beams", "kernel,0,,66,10240,0,370,190,63,96,4,5,5,39,0,1200,31");
+    row("trace_beams", "0,0,,,,0,168,100,5,61,1,0,0,15,0,500,30");
+    row("trace_beams", "1,0,a.cu:180,,,1,110,20,1,22,0,0,5,22,0,440,0");
+    row("trace_beams", "2,1,a.cu:147,,,2,92,73,57,13,3,5,0,2,0,260,1");
+    const char* const back = "trace_beams_backward";
+    row(back, "kernel,0,,78,10768,0,740,350,160,320,6,20,7,50,4,2700,13");
+    row(back, "0,0,,,,0,110,67,8,43,2,0,0,20,0,340,10");
+    row(back, "1,0,a.cu:278,,,1,186,14,5,69,0,6,6,22,0,640,0");
+    row(back, "2,1,a.cu:287,,,2,243,20,136,49,4,6,1,6,0,570,2");
+    row(back, "3,2,a.cu:251,,,3,146,140,4,130,0,0,0,0,4,800,1");
+    row(back, "4,1,a.cu:300,,,2,55,55,8,30,0,8,0,2,0,160,0");
+    row("add_beams", "kernel,0,,84,0,0,840,570,310,150,28,0,0,87,0,2600,17");
+    row("add_beams", "1,0,a.cu:348,,,1,85,85,0,5,0,0,0,26,0,350,1");
+    row("project_backward<BatchSink, true>",
+        "kernel,0,,100,2848,0,4000,500,1600,700,60,30,30,290,10,16000,36");
+    row("refresh_bounds", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
+    row("step_batch", "kernel,0,,60,0,0,600,100,90,200,20,0,0,30,0,2500,5");
+}
+
 /// Every kernel that the model looks for, on `architecture`, with loops where it looks for loops.
 inline KernelCosts round_costs(const std::string& architecture = "90") {
     std::string csv =
@@ -88,11 +123,11 @@ inline KernelCosts round_costs(const std::string& architecture = "90") {
     row(points, "kernel,0,,168,3376,0,6500,500,2500,1200,100,30,30,300,10,26000,50");
     row(points, "1,0,a.h:9,,,1,2200,10,900,450,40,20,20,40,0,8000,20");
     add_sums_and_lists(row);
+    add_world(row);
     row("show_look", "kernel,0,,72,168,0,1300,130,760,250,50,10,10,15,0,3500,14");
     row("pull_look", "kernel,0,,153,1512,0,2800,800,1260,500,70,15,50,30,200,7600,23");
     row("pull_look", "1,0,a.cu:52,,,1,1060,170,575,190,27,0,0,20,0,3000,14");
     row("step_look", "kernel,0,,80,348,0,2200,300,700,900,90,16,12,20,0,6000,37");
-    row("refresh_bounds", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
     row("pack_rgba", "kernel,0,,14,0,0,60,60,12,24,0,0,0,3,0,300,1");
     auto costs = KernelCosts::parse(csv, "made up");
     if (!costs) {

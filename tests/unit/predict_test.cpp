@@ -249,7 +249,9 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
     EXPECT_DOUBLE_EQ(dearer(poses, Stage::project), 1);
     EXPECT_GT(dearer(look, Stage::loss), 1.2);
     EXPECT_DOUBLE_EQ(dearer(look, Stage::blend), 1);
-    // The built-in table has them all, for every architecture that is predicted for.
+}
+
+TEST(PredictModel, TheBuiltInTableHasEveryKernelForEveryGpu) {
     const KernelCosts costs = KernelCosts::built_in();
     for (const GpuDevice& each : gpu_devices())
         for (const char* name : {"compact",
@@ -273,10 +275,73 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
                                  "make_items",
                                  "look_up_slots",
                                  "composite<(Depths)0, false>",
+                                 "draw_sky",
+                                 "draw_sky_lens",
+                                 "pull_sky",
+                                 "pull_sky_lens",
+                                 "step_sky",
+                                 "count_beam_pairs",
+                                 "emit_beam_pairs",
+                                 "find_beam_lists",
+                                 "trace_beams",
+                                 "trace_beams_backward",
+                                 "add_beams",
                                  "show_look",
                                  "pull_look",
                                  "step_look"})
             EXPECT_NE(costs.find(each.architecture.code, name), nullptr) << each.id << " " << name;
+}
+
+/// What a step's stages take more than the central one's, ms.
+double more_ms(const PredictedWork& work, Stage stage) {
+    const KernelCosts costs = test::round_costs();
+    const Prediction plain = predict_step(central(), costs, device(), {}),
+                     with = predict_step(work, costs, device(), {});
+    double more = 0;
+    for (const PredictedStage& s : with.stages)
+        if (s.stage == stage) more += s.ms.p50;
+    for (const PredictedStage& s : plain.stages)
+        if (s.stage == stage) more -= s.ms.p50;
+    return more;
+}
+
+TEST(PredictModel, ASkyCostsWhatItsKernelsDo) {
+    PredictedWork sky = central();
+    sky.sky = true;
+    EXPECT_GT(more_ms(sky, Stage::blend), 0.01);
+    EXPECT_GT(more_ms(sky, Stage::loss), 0.02);
+    EXPECT_DOUBLE_EQ(more_ms(sky, Stage::project_backward), 0);
+    const Prediction frame = predict_frame(sky, test::round_costs(), device(), {});
+    EXPECT_GT(
+        stage_of(frame, Stage::blend).ms.p50,
+        stage_of(predict_frame(central(), test::round_costs(), device(), {}), Stage::blend).ms.p50);
+}
+
+TEST(PredictModel, BeamsCostWhatTheirListsDo) {
+    PredictedWork beams = central();
+    beams.beams = {4096, 45, 4e4, 5e4, 5e4, 2e3, 6e4};
+    const double some = more_ms(beams, Stage::rays);
+    EXPECT_GT(some, 0.1);
+    EXPECT_GT(more_ms(beams, Stage::project_backward), 0) << "a step of its own behind the sums";
+    EXPECT_DOUBLE_EQ(more_ms(beams, Stage::loss), 0);
+    for (double BeamWork::*count : {&BeamWork::longest, &BeamWork::met}) {
+        PredictedWork more = beams;
+        more.beams.*count *= 3;
+        EXPECT_GT(more_ms(more, Stage::rays), 1.5 * some);
+    }
+    EXPECT_EQ(predicted_memory(beams), predicted_memory(central())) << "of a frame";
+    beams.frame.training = true;
+    PredictedWork none = beams;
+    none.beams = {};
+    EXPECT_DOUBLE_EQ(predicted_memory(beams) - predicted_memory(none),
+                     5e4 * 1.25 * 132 + 3e6 * (59 * 4 + 4));
+    // Nobody counts CUB's sort; a frame has none of it.
+    const Prediction step = predict_step(beams, test::round_costs(), device(), {});
+    for (const PredictedStage& s : step.stages)
+        EXPECT_EQ(s.counted, s.stage != Stage::rays) << name_of(s.stage);
+    EXPECT_DOUBLE_EQ(predict_frame(beams, test::round_costs(), device(), {}).total.p50,
+                     predict_frame(central(), test::round_costs(), device(), {}).total.p50);
+    EXPECT_DOUBLE_EQ(what_if(beams, {6e6, 0, 0, -1, 0}).beams.listed, 8e4);
 }
 
 TEST(PredictModel, ListingCostsWhatIsListedAndWhoListsIt) {

@@ -15,10 +15,14 @@
 #include "app/cli/subcommand.h"
 #include "app/paths/path_contents.h"
 #include "base/json_write.h"
+#include "base/parallel.h"
 #include "base/try.h"
 #include "profiler/predict/validation.h"
 #include "renderer/io/splats/splat_io.h"
+#include "renderer/math/along_ray.h"
+#include "renderer/rays/lists.h"
 #include "renderer/scene/camera_lens.h"
+#include "trainer/lidar/lidar_beams.h"
 
 namespace gs::cli {
 namespace {
@@ -28,8 +32,8 @@ struct PredictArguments {
     PictureArguments picture;  // how it is projected
     CaptureArguments loading;
     int views = 0, width = 0, height = 0, sh_degree = 3, batch = 1;
-    double gaussians = 0;
-    bool list = false, validation = false, poses = false, look = false;
+    double gaussians = 0, lidar_weight = 0, lidar_beams = TrainingSettings().lidar_beams;
+    bool list = false, validation = false, poses = false, look = false, sky = false;
 };
 
 void add_options(CLI::App& app, PredictArguments& a) {
@@ -54,26 +58,86 @@ void add_options(CLI::App& app, PredictArguments& a) {
               "project by the lens's Jacobian (ewa), by seven points (ut), or as trained [auto]");
     app.add_flag("--refine-poses", a.poses, "predict training that corrects photo poses");
     app.add_flag("--appearance", a.look, "predict training that learns exposure and colour");
+    app.add_flag("--sky", a.sky,
+                 "predict frames and training with a sky, as of scenes that have one");
+    add_value(app, "--lidar-weight W", a.lidar_weight, number_from(0, 100),
+              "predict training on --capture's lidar, counting its beams; 0 = photos only [0]");
+    add_value(app, "--lidar-beams N", a.lidar_beams, whole_from(64, 10000000),
+              fmt::format("approximate number of lidar rays per step [{}]", a.lidar_beams).c_str());
     add_value(app, "--model FILE", a.model, "counts from a file that -o wrote, instead of a scene");
     add_value(app, "-o,--output FILE", a.output,
               "write the counts to this file, for --model on another machine");
     add_loading(app, a.loading);
 }
 
+/// `capture`: where they are of one.
 Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
                                              const CommonArguments& common,
-                                             const GaussianModel& model) {
+                                             const GaussianModel& model,
+                                             std::shared_ptr<const Capture>& capture) {
     if (!a.cameras.empty()) return read_cameras(a.cameras, model.origin);
     if (!a.capture.empty()) {
         GS_TRY(auto photos, photos_of(find_contents(a.scene), a.capture, a.loading, common));
         photos.loading.origin = model.origin;
-        GS_TRY(const auto capture,
-               load_with_progress(find_capture(photos.capture), photos.loading));
+        GS_TRY(capture, load_with_progress(find_capture(photos.capture), photos.loading));
         return cameras_of(*capture, false);
     }
     const int width = a.width > 0 ? a.width : 1920,
               height = a.height > 0 ? a.height : width * 9 / 16;
     return orbit_cameras(place_of(model), 16, width, height);
+}
+
+bool is_met(const RayGaussian& g, const CameraRay& ray, float alpha_min) {
+    Mat3d whitening;
+    for (int k = 0; k < 9; ++k) whitening.m[k / 3][k % 3] = g.whitening[k];
+    const auto at =
+        math::nearest(whitening, ray.origin - Vec3d{g.mean.x, g.mean.y, g.mean.z}, ray.direction);
+    return at.hit >= 0 && std::exp2(g.log2_opacity) * std::exp(-at.distance2 / 2) >= alpha_min;
+}
+/// What the beams of a step meet.
+BeamWork beam_work(const GaussianModel& model, const BeamPlan& plan, const RasterRules& rules) {
+    const RayTiles tiles(plan.rays, plan.sensor_from_world);
+    const RayImage image = trace_rays(model, {}, tiles, {plan.place, {}}, rules);
+    BeamWork out{.rays = static_cast<double>(tiles.rays()),
+                 .tiles = static_cast<double>(tiles.tiles().size()),
+                 .listed = static_cast<double>(image.visible),
+                 .pairs = static_cast<double>(image.pairs)};
+    std::vector<double> met(tiles.tiles().size());
+    std::vector<std::uint32_t> last(met.size());
+    parallel_for(met.size(), 1, [&](std::size_t i) {
+        const std::span of_tile =
+            std::span(tiles.ray_of()).subspan(tiles.tiles()[i].first, tiles.tiles()[i].count);
+        for (const std::uint32_t ray : of_tile) last[i] = std::max(last[i], image.last[ray]);
+        for (std::uint32_t place = 0; place < last[i]; ++place) {
+            const auto meets =
+                [&, &g = image.lists->at(image.lists->of_tile[image.lists->begin[i] + place])](
+                    auto ray) { return is_met(g, plan.rays[ray], rules.alpha_min); };
+            for (std::size_t from = 0; from < of_tile.size(); from += 32)
+                met[i] += std::ranges::any_of(
+                    of_tile.subspan(from, std::min<std::size_t>(32, of_tile.size() - from)), meets);
+        }
+    });
+    for (std::size_t i = 0; i < met.size(); ++i) {
+        out.walked += last[i];
+        out.longest = std::max<double>(out.longest, last[i]);
+        out.met += met[i];
+    }
+    return out;
+}
+/// Gives each work the beams of a step.
+Result<void> count_beams(const PredictArguments& a, const Capture* capture,
+                         const GaussianModel& model, Compatibility compatibility,
+                         std::vector<PredictedWork>& works) {
+    LidarBeams beams;
+    if (capture != nullptr) beams = LidarBeams(capture->lidars, capture->origin);
+    if (beams.empty() || !beams.open())
+        return fail(ErrorKind::usage, a.capture, "--lidar-weight needs the sweeps of a lidar",
+                    "name a capture that has some with --capture");
+    const TrainingSettings settings{.lidar_beams = a.lidar_beams};
+    for (std::size_t step = 0; step < works.size(); ++step)
+        if (const auto plan = beams.plan(settings, step))
+            works[step].beams = beam_work(model, *plan, rules_of(compatibility));
+    return {};
 }
 
 /// Draws and counts: the mean of the views.
@@ -88,7 +152,8 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
     if (model.count == 0) return fail(ErrorKind::usage, a.scene, "the scene has no Gaussians");
     const auto wanted = static_cast<std::size_t>(a.gaussians);
     if (wanted > 0 && wanted < model.count) model = thinned(model, wanted);
-    GS_TRY(const auto all, cameras_for(a, common, model));
+    std::shared_ptr<const Capture> capture;
+    GS_TRY(const auto all, cameras_for(a, common, model, capture));
     const auto cameras = spread(all, static_cast<std::size_t>(a.views > 0 ? a.views : 8));
     if (cameras.empty()) return fail(ErrorKind::usage, a.cameras, "contains no cameras");
     options.sh_degree = a.sh_degree;
@@ -108,6 +173,7 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
             predicted_work(frame, std::min(a.sh_degree, model.sh_degree), backend.cuda));
         works.back().lens = !draws_as_pinhole(drawn);
         works.back().unscented = options.projection == ProjectionMethod::ut;
+        works.back().sky = !model.sky.empty();
         subject.sizes_differ =
             subject.sizes_differ ||
             (works.size() > 1 && (drawn.width != subject.width || drawn.height != subject.height));
@@ -116,6 +182,8 @@ Result<PredictedWork> counted(const PredictArguments& a, const CommonArguments& 
         progress.update(works.size(), cameras.size(), camera.name);
     }
     progress.finish();
+    if (a.lidar_weight > 0)
+        GS_TRY_VOID(count_beams(a, capture.get(), model, options.compatibility, works));
     subject.views = works.size();
     subject.backend = rasterizer->name();
     return mean_work(works);
@@ -134,6 +202,7 @@ Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArg
     if (a.picture.projection != "auto") work.unscented = a.picture.projection == "ut";
     work.poses = a.poses;
     work.look = a.look;
+    work.sky = work.sky || a.sky;
     WhatIf change{.batch = a.batch};
     if (a.gaussians > work.frame.gaussians || !a.model.empty()) change.gaussians = a.gaussians;
     if (!a.model.empty()) {
@@ -164,6 +233,9 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
     if (!a.model.empty() && (!a.capture.empty() || !a.cameras.empty() || a.views > 0))
         return fail(ErrorKind::usage, a.model, "counts are of the views they were made from",
                     "--capture, --cameras and --views go with a scene");
+    if (!a.model.empty() && a.lidar_weight > 0)
+        return fail(ErrorKind::usage, a.model, "--lidar-weight counts beams of a scene",
+                    "counts made with it have them already");
     if (!a.model.empty() && (a.width > 0) != (a.height > 0))
         return fail(ErrorKind::usage, a.model, "scaling counts needs a whole size",
                     "--width and --height");

@@ -86,6 +86,7 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
              {"batch", work.batch},
              {"refine_poses", work.poses},
              {"appearance", work.look},
+             {"sky", work.sky},
              {"counts", std::move(counts)},
              {"model",
               {{"issue_use", fit.issue_use},
@@ -126,6 +127,10 @@ void say_predictions(const Json& out) {
     if (out["counts"]["lens"] == true) fmt::print("through lenses, not pinholes\n");
     if (out["counts"]["unscented"] == true)
         fmt::print("seven points per Gaussian (--projection ut)\n");
+    if (out["counts"].contains("beams"))
+        say("lidar: {rays:rate} beams per step in {tiles:rate} tiles, {pairs:rate} pairs with "
+            "{listed:rate} Gaussians",
+            out["counts"]["beams"]);
     for (const Json& gpu : out["predictions"]) {
         say("\n{name} ({gpu}), predicted:", gpu);
         say_table(stage_rows(gpu), kStages, {"  "});

@@ -69,6 +69,8 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     counted_ = predicted_work(drawn, options.sh_degree, ctx_.options.on_device);
     counted_->lens = !draws_as_pinhole(camera);
     counted_->unscented = options.projection == ProjectionMethod::ut;
+    counted_->sky = options.sky && (scene.trainer ? scene.trainer->settings().sky != SkyKind::none
+                                                  : !scene.model->sky.empty());
     if (scene.trainer) {
         counted_->poses = scene.trainer->settings().refine_poses;
         counted_->look = scene.trainer->settings().appearance != AppearanceMode::none;
