@@ -105,6 +105,9 @@ TrainingPlan plan_training(const CaptureForecast& capture, const TrainingSetting
         const auto planes = static_cast<std::uint64_t>(plane_count(degree));
         by_row("gradients of a batch", 4 * planes + (on_device ? 4 : 0), on_device);
     }
+    if (on_device && (settings.refine_poses || settings.refine_intrinsics))
+        by_row("gradients of cameras",
+               (settings.refine_poses ? 24 : 0) + (settings.refine_intrinsics ? 1 : 0), true);
     if (settings.lidar_weight > 0) by_row("rays", on_device ? kRaysOnDevice : kRays, on_device);
     out.memory.push_back(
         {"lists and pictures of a step", on_device, frame(out.first), frame(out.most)});

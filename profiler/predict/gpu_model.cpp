@@ -106,8 +106,9 @@ double predicted_memory(const PredictedWork& work) {
     const FrameWork& f = work.frame;
     const double planes = 11 + 3 * (f.sh_degree + 1.0) * (f.sh_degree + 1.0),
                  // Parameters; moments, last step, id, statistics and bounds where it trains.
-        model =
-            f.training ? planes * 12 + 22 + (adds_views(work) ? planes * 4 + 4 : 0) : planes * 4,
+        model = f.training ? planes * 12 + 22 + (adds_views(work) ? planes * 4 + 4 : 0) +
+                                 (work.poses ? 24 : 0)
+                           : planes * 4,
                  beams = f.training ? work.beams.pairs * 1.25 * kPairBytes : 0,
                  slots = 64 + 20,  // a splat and what is counted of it; keys and ranks, twice
         // The first frame gets space for four a Gaussian.

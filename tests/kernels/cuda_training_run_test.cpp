@@ -465,6 +465,14 @@ std::vector<double> camera_gradient(std::unique_ptr<TrainingBackend> backend, bo
     backend->start(capture, std::move(arrays));
     StepOutcome outcome = backend->step(plan);
     for (const StepOutcome& known : backend->pending_outcomes()) outcome = known;
+    std::uint64_t listed = 0, on_device = 0;
+    for (const MemoryUse& use : backend->memory()) {
+        on_device += use.device ? use.bytes : 0;
+        if (use.category == "gradients of cameras") listed += use.bytes;
+    }
+    EXPECT_GE(listed, on_device == 0 ? 0
+                                     : 6 * sizeof(float) * backend->count() +
+                                           math::kLensNumbers * sizeof(double));
     const auto [turn, move] = *outcome.motion;
     std::vector<double> all{turn.x, turn.y, turn.z, move.x, move.y, move.z};
     all.insert(all.end(), outcome.intrinsics->begin(), outcome.intrinsics->end());

@@ -442,6 +442,8 @@ std::vector<MemoryUse> StepEngine::memory() const {
                                    partials_.capacity_bytes() + shown_.capacity_bytes() +
                                    look_sums_.capacity_bytes() + sky_sums_.capacity_bytes()});
     out.push_back({"gradients of a batch", batch_.bytes()});
+    out.push_back(
+        {"gradients of cameras", motion_.capacity_bytes() + intrinsics_.capacity_bytes()});
     out.push_back({"rays", beams_.bytes()});
     out.push_back({"photos", photos_.bytes()});
     return out;
