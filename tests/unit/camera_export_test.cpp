@@ -1,6 +1,7 @@
 // Cameras written in the formats of other programs are the cameras that are read back.
 #include "renderer/io/captures/camera_export.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "renderer/io/captures/capture_io.h"
@@ -159,6 +160,58 @@ TEST_F(Rigs, ThatAreNotRigidAreNotWritten) {
     EXPECT_TRUE(write(folder / "", CameraFormat::colmap).empty());
     capture.views[1].camera_number = 1;
     expect_single();
+}
+
+/// As if each photo asked every camera before it, in files of any number of cameras.
+TEST_F(Rigs, CamerasAreNumberedAsTheyCome) {
+    capture.views.resize(400, capture.views[0]);
+    std::vector<std::size_t> first;  // photo of each camera
+    std::vector<std::uint32_t> expected;
+    for (std::size_t v = 0; v < capture.views.size(); ++v) {
+        View& view = capture.views[v];
+        view.name = fmt::format("{:03}.png", v);
+        view.rig_frame.reset();
+        view.camera_number = static_cast<std::uint32_t>(v % 7);
+        view.camera.fx = 300 + static_cast<double>(v % 3 == 0 ? v : v % 5);
+        std::size_t camera = 0;
+        while (camera < first.size() &&
+               (capture.views[first[camera]].camera_number != view.camera_number ||
+                capture.views[first[camera]].camera.fx != view.camera.fx))
+            ++camera;
+        if (camera == first.size()) first.push_back(v);
+        expected.push_back(static_cast<std::uint32_t>(camera + 1));
+    }
+    ASSERT_GT(first.size(), 130u);
+    ASSERT_LT(first.size(), 300u);
+    const TemporaryFolder folder;
+    ASSERT_TRUE(write(folder / "", CameraFormat::colmap).empty());
+    ColmapModel model;
+    const fs::path sparse = folder / "sparse/0";
+    ASSERT_TRUE(read_images_binary(sparse / "images.bin", model));
+    ASSERT_EQ(model.images.size(), capture.views.size());
+    for (std::size_t v = 0; v < expected.size(); ++v)
+        EXPECT_EQ(model.images[v].camera, expected[v]) << v;
+}
+
+/// Cameras that no frame shows together are of one rig where others link them.
+TEST_F(Rigs, AreLinkedByWhatFramesShare) {
+    constexpr std::uint32_t kLinked[] = {1, 2, 2, 3, 4, 5, 4, 6}, kIn[] = {0, 0, 5, 5, 9, 9, 4, 4};
+    for (std::size_t v = 0; v < 8; ++v) {
+        const Camera frame = random_camera(5, kIn[v], 400, 300);
+        const Pose pose = in_rig[kLinked[v] % 3] * Pose{frame.rotation, frame.translation};
+        capture.views[v].camera.rotation = pose.rotation;
+        capture.views[v].camera.translation = pose.translation;
+        capture.views[v].camera_number = kLinked[v];
+        capture.views[v].rig_frame = kIn[v];
+    }
+    const TemporaryFolder folder;
+    ASSERT_TRUE(write(folder / "", CameraFormat::colmap).empty());
+    ColmapModel model;
+    const fs::path sparse = folder / "sparse/0";
+    ASSERT_TRUE(read_rigs(sparse / "rigs.bin", sparse / "frames.bin", model));
+    std::vector<std::size_t> sizes;
+    for (const auto& [number, rig] : model.rigs) sizes.push_back(rig.camera_from_rig.size());
+    EXPECT_THAT(sizes, ::testing::ElementsAre(3, 3));
 }
 
 TEST(CameraExportLenses, WhatColmapDoesNotHaveIsSaid) {

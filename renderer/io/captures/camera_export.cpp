@@ -7,6 +7,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "base/file_group.h"
 #include "base/json_write.h"
@@ -57,14 +58,13 @@ std::optional<ColmapCamera> colmap_camera(const Camera& c) {
     return out;
 }
 
-bool same_camera(const ColmapCamera& a, const ColmapCamera& b) {
-    return a.model == b.model && a.width == b.width && a.height == b.height && a.params == b.params;
-}
-
 Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camera>& cameras,
                                  std::vector<std::string>& notes) {
     ColmapModel out;
-    std::map<std::uint32_t, std::uint32_t> number_of;  // by camera, as the capture has it
+    // Of the same numbers there are several where the capture has several.
+    std::map<std::tuple<int, std::uint64_t, std::uint64_t, std::vector<double>, std::uint32_t>,
+             std::uint32_t>
+        known;
     std::vector<std::optional<std::uint32_t>> frames;
     for (std::size_t v = 0; v < cameras.size(); ++v) {
         const auto camera = colmap_camera(cameras[v]);
@@ -73,14 +73,11 @@ Result<ColmapModel> colmap_model(const Capture& capture, const std::vector<Camer
                         fmt::format("COLMAP has no lens like this ({})", text_of(cameras[v].model)),
                         "write transforms, or resample the photos to pinholes");
         const View& view = capture.views[v];
-        auto known = std::find_if(out.cameras.begin(), out.cameras.end(), [&](const auto& c) {
-            return same_camera(c.second, *camera) && number_of[c.first] == view.camera_number;
-        });
-        if (known == out.cameras.end())
-            known = out.cameras.emplace(static_cast<std::uint32_t>(out.cameras.size() + 1), *camera)
-                        .first;
-        number_of[known->first] = view.camera_number;
-        out.images.push_back({known->first, quat_from_rotation(cameras[v].rotation),
+        const auto [at, is_new] = known.try_emplace(
+            {camera->model, camera->width, camera->height, camera->params, view.camera_number},
+            static_cast<std::uint32_t>(known.size() + 1));
+        if (is_new) out.cameras.emplace(at->second, *camera);
+        out.images.push_back({at->second, quat_from_rotation(cameras[v].rotation),
                               cameras[v].translation, view.name, v + 1});
         frames.push_back(view.rig_frame);
     }

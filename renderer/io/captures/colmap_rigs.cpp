@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "base/try.h"
 #include "renderer/io/captures/colmap.h"
@@ -152,12 +153,23 @@ void fill_rigs(const Frames& frames, ColmapModel& model) {
     model.frames.clear();
     std::map<std::uint32_t, std::uint32_t> rig_of;
     std::map<std::uint32_t, Pose> from_rig;
+    std::map<std::uint32_t, std::vector<Frames::const_iterator>> seen_in;
+    for (auto frame = frames.begin(); frame != frames.end(); ++frame)
+        for (const auto& [camera, image] : frame->second) seen_in[camera].push_back(frame);
     for (const auto& [camera, c] : model.cameras) {
         if (!rig_of.emplace(camera, camera).second) continue;
         from_rig[camera] = {};
+        Frames linked;  // all that can be reached from it, by cameras that frames share
+        for (std::vector<std::uint32_t> next{camera}; !next.empty();) {
+            const std::uint32_t from = next.back();
+            next.pop_back();
+            for (const auto& frame : std::exchange(seen_in[from], {}))
+                if (linked.insert(*frame).second)
+                    for (const auto& [other, image] : frame->second) next.push_back(other);
+        }
         for (bool more = true; more;) {
             more = false;
-            for (const auto& [frame, photos] : frames) {
+            for (const auto& [frame, photos] : linked) {
                 const auto known = std::ranges::find_if(photos, [&](const auto& photo) {
                     const auto rig = rig_of.find(photo.first);
                     return rig != rig_of.end() && rig->second == camera;
