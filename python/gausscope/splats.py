@@ -61,6 +61,12 @@ class Splats(Arrays):
     def sh_degree(self) -> int:
         return round((self["sh_rest"].shape[1] + 1) ** 0.5) - 1
 
+    def copy(self) -> Splats:
+        """Another object with the same arrays (not copies of them), origin, sky and notes."""
+        out = Splats(self)
+        vars(out).update(vars(self))
+        return out
+
     def __repr__(self) -> str:
         return f"<Splats: {len(self['means']):,} Gaussians of degree {self.sh_degree}, {self.format or 'not from a file'}>"
 

@@ -1,4 +1,5 @@
 """Splat files and captures as arrays."""
+import copy
 import importlib.util
 import json
 import math
@@ -69,6 +70,24 @@ class SplatFiles(Folder):
                            ([["a", "b", "c"]], "no numbers"), ([[0, 1e39, 0]], "not finite")):
             with self.assertRaisesRegex(gausscope.Error, why):
                 gausscope.save(self.folder / "b.ply", bare, sky=np.array(wrong))
+
+    def test_a_copy_keeps_origin_and_sky(self):
+        sky = np.float32([[0.5, 0, -0.5]])
+        gausscope.save(self.folder / "a.ply", some_splats(5, 1), origin=(10, 0, 3), antialiased=True, sky=sky)
+        first = gausscope.load(self.folder / "a.ply")
+        for copied in (first.copy(), copy.copy(first), copy.deepcopy(first)):
+            self.assertIs(type(copied), type(first))
+            self.assertEqual(vars(copied).keys(), vars(first).keys())
+            copied.update((name, rows[:3]) for name, rows in first.items())
+            gausscope.save(self.folder / "b.ply", copied)
+            again = gausscope.load(self.folder / "b.ply")
+            self.assertEqual((len(again["means"]), again.origin, again.antialiased), (3, (10, 0, 3), True))
+            np.testing.assert_array_equal(again.sky, sky)
+        self.assertEqual(len(first["means"]), 5)
+        other = first.copy()
+        self.assertIs(other["means"], first["means"])
+        other.sky = None
+        self.assertIsNotNone(first.sky)
 
     def test_the_columns_of_the_file_are_those_of_the_field(self):
         splats = some_splats(3, 1)
