@@ -13,6 +13,7 @@
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/unit/wall_drive.h"
+#include "trainer/cuda/step_engine.h"
 #include "trainer/density/snapshot.h"
 
 namespace gs {
@@ -268,6 +269,60 @@ TEST_F(CudaLidar, ASteadyStepNeitherAllocatesNorWaits) {
     EXPECT_EQ(emulator::allocations(more), 0u);
     EXPECT_EQ(emulator::synchronizations(more), 0u);
     EXPECT_EQ(backend->steps(), 24u);
+}
+
+/// Sweeps take turns: one recording serves them all, as what differs is read from device memory.
+TEST_F(CudaLidar, RecordedStepsOfChangingSweepsGiveTheSameBits) {
+    const auto capture = test::small_capture(24, 20, 20);
+    const GaussianModel model = test::around(200, 47);
+    const std::shared_ptr<BeamPlan> sweeps[] = {beams_through(model, {0.2, 0, 0}, 12),
+                                                beams_through(model, {-0.3, 0.1, 0.1}, 9),
+                                                beams_through(model, {}, 14)};
+    const auto run = [&](bool graphs) {
+        const emulator::Calls before = emulator::calls();
+        const cuda::Stream stream("test");
+        cuda::StepEngine engine(stream);
+        engine.start(*capture, run_of(model));
+        engine.graphs().enable(graphs);
+        StepPlan plan = blind_plan(*capture, nullptr);
+        plan.camera = plan.view->camera;
+        for (; plan.step < 30; ++plan.step) {
+            plan.beams = sweeps[plan.step % 3];
+            engine.run(plan);
+        }
+        engine.drain();
+        emulator::Calls calls = emulator::difference(before, emulator::calls());
+        EXPECT_EQ(engine.graphs().size() > 0, graphs);
+        EXPECT_EQ(calls["cudaGraphLaunch"] > 15, graphs) << calls["cudaGraphLaunch"];
+        RunArrays out = engine.arrays().download();
+        static_cast<AdamClock&>(out.adam) = engine.clock();
+        return out;
+    };
+    EXPECT_TRUE(test::same_arrays(run(false), run(true)));
+}
+
+TEST_F(CudaLidar, AnotherRunDoesNotKeepTheListsOfTheOneBefore) {
+    const auto capture = test::small_capture(24, 20, 20);
+    const auto listed = [](const TrainingBackend& backend) {
+        std::uint64_t bytes = 0;
+        for (const MemoryUse& use : backend.memory())
+            if (use.category == "rays") bytes += use.bytes;
+        return bytes;
+    };
+    const GaussianModel large = test::around(4000, 41), small = test::around(200, 47);
+    const StepPlan many = blind_plan(*capture, beams_through(large, {}, 80)),
+                   few = blind_plan(*capture, beams_through(small, {0.2, 0, 0}, 12));
+    auto backend = cuda_training(), fresh = cuda_training();
+    backend->start(capture, run_of(large));
+    backend->step(many);
+    const std::uint64_t before = listed(*backend);
+    backend->start(capture, run_of(small));
+    EXPECT_EQ(listed(*backend), 0u);
+    fresh->start(capture, run_of(small));
+    for (TrainingBackend* each : {backend.get(), fresh.get()}) each->step(few);
+    EXPECT_EQ(listed(*backend), listed(*fresh));
+    EXPECT_LT(listed(*backend), before * 2 / 3);
+    EXPECT_TRUE(test::same_arrays(backend->arrays(), fresh->arrays()));
 }
 
 TEST_F(CudaLidar, ExhaustedMemoryKeepsTheModel) {

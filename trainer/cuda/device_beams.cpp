@@ -65,14 +65,14 @@ BeamArrays DeviceBeams::send(const BeamPlan& plan, std::uint32_t views, Compatib
         staging.clear();
         staging.emplace_back(size.bytes() * 5 / 4, "rays");
     }
-    if (rays_.size() < size.bytes()) rays_.resize_discard(size.bytes() * 5 / 4, stream_);
+    if (rays_.size() < size.bytes()) rays_.resize_discard(size.bytes() * 5 / 4, *stream_);
     Packer packer(staging[0].data(), rays_.data());
     BeamInputs inputs = pack(plan, tiles, measured, packer);
     inputs.rules = rules_of(compatibility);
     inputs.log2_alpha_min = std::log2(inputs.rules.alpha_min);
     inputs.each = static_cast<float>(plan.weight * views / static_cast<double>(plan.rays.size()));
     std::memcpy(staging[0].data(), &inputs, sizeof inputs);
-    copy_to_device(rays_.data(), staging[0].data(), packer.bytes(), stream_);
+    copy_to_device(rays_.data(), staging[0].data(), packer.bytes(), *stream_);
 
     if (!pairs_.known()) pairs_ = Capacity(stepped(rows / 4));  // a guess
     carve({rows, std::max(sizes_.tiles, rounded(inputs.tiles, 32)),
@@ -92,8 +92,8 @@ void DeviceBeams::carve(const Sizes& sizes) {
             Arena::bytes_of<std::uint32_t>(2 * std::size_t{sizes.tiles}) +
             2 * Arena::bytes_of<std::uint32_t>(sizes.slots) +
             2 * Arena::bytes_of<double>(sizes.slots) + Arena::bytes_of<BeamTotals>(1),
-        stream_);
-    primitives_.reserve(pairs, std::max<std::size_t>(sizes.rows + 1, sizes.slots), stream_);
+        *stream_);
+    primitives_.reserve(pairs, std::max<std::size_t>(sizes.rows + 1, sizes.slots), *stream_);
     arrays_ = {.tiles = sizes.tiles, .slots = sizes.slots, .pairs = sizes.pairs};
     arrays_.first = arena_.take<std::uint32_t>(sizes.rows + 1);
     arrays_.gaussians = arena_.take<BeamGaussian>(pairs);
@@ -105,7 +105,7 @@ void DeviceBeams::carve(const Sizes& sizes) {
     arrays_.through = arena_.take<float>(sizes.slots);
     arrays_.last = arena_.take<std::uint32_t>(sizes.slots);
     arrays_.sums = arena_.take<float>(kBeamSums * pairs);
-    terms_.resize_discard(2 * std::size_t{sizes.slots}, stream_);
+    terms_.resize_discard(2 * std::size_t{sizes.slots}, *stream_);
     arrays_.off = terms_.data();
     arrays_.dark = terms_.data() + sizes.slots;
     arrays_.totals = arena_.take<BeamTotals>(1);

@@ -14,7 +14,7 @@ class DeviceBeams {
   public:
     /// `slots` steps are under way at most.
     DeviceBeams(const Stream& stream, std::size_t slots)
-        : stream_(stream), staging_(slots), primitives_(&stream) {}
+        : stream_(&stream), staging_(slots), primitives_(&stream) {}
     /// Sends the beams of a step of `views` views, of a model of `rows` rows. The step that had
     /// `slot` before is done.
     BeamArrays send(const BeamPlan& plan, std::uint32_t views, Compatibility compatibility,
@@ -45,7 +45,7 @@ class DeviceBeams {
     };
     void carve(const Sizes& sizes);
 
-    const Stream& stream_;
+    const Stream* stream_;
     std::vector<std::vector<PinnedBuffer<std::byte>>> staging_;  ///< [slot] one, or none yet
     DeviceBuffer<std::byte> rays_{"rays"};                       ///< BeamInputs and its arrays
     Arena arena_{"lists of rays"};

@@ -75,6 +75,7 @@ StepEngine::~StepEngine() {
 void StepEngine::start(const Capture& capture, RunArrays arrays) {
     if (!flights_.empty()) drain();  // of a run that it had before
     graphs_.clear();                 // first: what comes may end early, with other arrays
+    beams_ = DeviceBeams(stream_, kMostInFlight);
     clock_ = arrays.adam;
     tables_ = AdamTables();
     tables_.refresh(clock_);
