@@ -10,6 +10,7 @@
 #include "trainer/adam/sky_step.h"
 #include "trainer/checkpoint.h"
 #include "trainer/replay/step_capture.h"
+#include "trainer/run/step_file.h"
 #include "trainer/step_record.h"
 #include "trainer/trainer.h"
 
@@ -133,13 +134,35 @@ TEST(TrainerSky, ResumedRevertedAndOnAnyNumberOfThreadsItIsTheSame) {
     }
 }
 
-TEST(TrainerSky, AStepBeforeOneIsNotCaptured) {
-    const auto trainer = train_under_sky(small_capture(), sky_settings(SkyKind::constant), 2);
-    StepRecord record;
-    trainer->step(&record);
-    const auto captured = capture_of(record, "small", trainer->rasterizer());
-    ASSERT_FALSE(captured);
-    EXPECT_THAT(captured.error().text(), ::testing::HasSubstr("before a sky"));
+TEST(TrainerSky, ACapturedStepHasIt) {
+    for (const SkyKind kind : {SkyKind::constant, SkyKind::sh3}) {
+        const auto trainer = train_under_sky(small_capture(), sky_settings(kind), 2);
+        const Sky sky = trainer->model().sky;
+        StepRecord record;
+        trainer->step(&record);
+        const CapturedStep step = required(capture_of(record, "small", trainer->rasterizer()));
+        EXPECT_TRUE(step.origin.same_bits) << step.origin.agreement;
+        const TempFolder folder;
+        ASSERT_TRUE(write_step(step, folder / "a.gsstep"));
+        CapturedStep back = required(read_step(folder / "a.gsstep"));
+        EXPECT_EQ(back.inputs.model.sky, sky);
+        EXPECT_NE(trainer->model().sky, sky) << "it took its step";
+        const auto failed = [&] {
+            bool any = false;
+            for (const ComparisonRow& row : compare_steps(
+                     back.inputs, back.outputs, run_step(back.inputs, trainer->rasterizer())))
+                any |= row.differ != 0;
+            return any;
+        };
+        EXPECT_FALSE(failed());
+        back.inputs.model.sky.sh[1] += 0.1f;
+        EXPECT_TRUE(failed());
+        back.inputs.model.sky.sh[1] = std::numeric_limits<float>::infinity();
+        ASSERT_TRUE(write_step(back, folder / "b.gsstep"));
+        const auto damaged = read_step(folder / "b.gsstep");
+        ASSERT_FALSE(damaged);
+        EXPECT_THAT(damaged.error().text(), ::testing::HasSubstr("\"sh\""));
+    }
 }
 
 TEST(TrainerSky, DamagedOnesAreRefused) {

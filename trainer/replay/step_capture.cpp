@@ -136,9 +136,6 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
         return fail(ErrorKind::unsupported, "",
                     "a step that also learns from a lidar cannot be captured",
                     "train with --lidar-weight 0");
-    if (!record.before.model.sky.empty())
-        return fail(ErrorKind::unsupported, "", "a step before a sky cannot be captured",
-                    "train with --sky none, from points or splats without one");
     CapturedStep out;
     StepInputs& in = out.inputs;
     const View& view = *record.plan.view;

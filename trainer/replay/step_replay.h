@@ -25,7 +25,8 @@ struct StepInputs {
     std::uint64_t step = 0;        ///< steps done before it
     std::size_t gaussians = 0;     ///< of the whole model
     Buffer<std::uint32_t> blocks;  ///< of the whole model, ascending
-    GaussianModel model;           ///< these blocks as the step read them, one after another
+    GaussianModel model;           ///< these blocks as the step read them, one after another, and
+                                   ///< the sky, whose own step is not repeated
     Buffer<float> filter;  ///< of its rows, [capacity] (trainer/adam/mip_filter.h); or empty
     Camera camera;
     Image8 photo, mask;  ///< as the loss reads them; mask may be empty

@@ -10,6 +10,7 @@
 #include "base/try.h"
 #include "renderer/io/paths/camera_json.h"
 #include "trainer/density/nudge.h"
+#include "trainer/run/manifest_reader.h"
 #include "trainer/run/run_files.h"
 #include "trainer/run/step_pack.h"
 
@@ -105,6 +106,9 @@ Json manifest_of(const CapturedStep& step) {
         {"filtered", !in.filter.empty()},
         {"lambda_dssim", in.lambda_dssim},
         {"look", in.look ? Json{{"simple", in.look->simple}, {"parts", in.look->look.at}} : Json()},
+        {"sky", in.model.sky.empty()
+                    ? Json()
+                    : Json{{"degree", in.model.sky.degree}, {"sh", in.model.sky.sh}}},
         {"rates", in.rates},
         {"sample", in.sample.size()},
         {"sample_rows", in.before.model.count},
@@ -130,73 +134,12 @@ Json manifest_of(const CapturedStep& step) {
 
 // ---- reading
 
-/// Takes numbers out of the manifest; the first that is missing or impossible is remembered.
-class ManifestReader {
-  public:
-    ManifestReader(const nlohmann::json& json, std::string path)
-        : json_(json), path_(std::move(path)) {}
-
-    const nlohmann::json& at(const char* key) const { return member(json_, key); }
-    std::uint64_t whole(const nlohmann::json& from, const char* key, std::uint64_t least,
-                        std::uint64_t most) {
-        const auto value = whole_number(member(from, key), most);
-        if (!value || *value < least) refuse(key);
-        return value.value_or(least);
-    }
-    double number(const nlohmann::json& from, const char* key) {
-        return number(member(from, key), key, true);
-    }
-    /// null is NaN.
-    double measured(const nlohmann::json& from, const char* key) {
-        if (member(from, key).is_null()) return std::numeric_limits<double>::quiet_NaN();
-        return number(from, key);
-    }
-    double number(const nlohmann::json& value, const char* key, bool) {
-        if (value.is_number() && std::isfinite(value.get<double>())) return value.get<double>();
-        refuse(key);
-        return 0;
-    }
-    bool flag(const nlohmann::json& from, const char* key) {
-        const nlohmann::json& value = member(from, key);
-        if (!value.is_boolean()) refuse(key);
-        return value.is_boolean() && value.get<bool>();
-    }
-    std::string text(const char* key) {
-        const nlohmann::json& value = at(key);
-        if (!value.is_string()) refuse(key);
-        return value.is_string() ? value.get<std::string>() : std::string();
-    }
-    template <std::size_t n>
-    std::array<double, n> numbers(const nlohmann::json& from, const char* key) {
-        std::array<double, n> out{};
-        const nlohmann::json& list = member(from, key);
-        if (!list.is_array() || list.size() != n) {
-            refuse(key);
-            return out;
-        }
-        for (std::size_t i = 0; i < n; ++i) out[i] = number(list[i], key, true);
-        return out;
-    }
-    void refuse(const char* key) {
-        if (wrong_.empty()) wrong_ = key;
-    }
-    Result<void> result() const {
-        if (wrong_.empty()) return {};
-        return fail(ErrorKind::malformed, path_,
-                    fmt::format("its manifest has no usable \"{}\"", wrong_),
-                    "the file is damaged");
-    }
-
-  private:
-    const nlohmann::json& json_;
-    std::string path_, wrong_;
-};
-
 /// How long the arrays are, as far as the blocks do not say.
 struct StepCounts {
     std::size_t blocks = 0, rows = 0, sample = 0, sample_rows = 0, visible = 0, isects = 0;
     int sh_degree = 0;
     bool masked = false, filtered = false;
+    Sky sky;
 };
 
 /// Files of older versions name none.
@@ -206,6 +149,18 @@ std::optional<AppliedLook> read_look(ManifestReader& r, const nlohmann::json& js
     AppliedLook out{.simple = r.flag(from, "simple")};
     const auto parts = r.numbers<math::kLookParts>(from, "parts");
     for (std::size_t i = 0; i < parts.size(); ++i) out.look.at[i] = static_cast<float>(parts[i]);
+    return out;
+}
+
+Sky read_sky(ManifestReader& r) {
+    const nlohmann::json& from = r.at("sky");
+    if (from.is_null()) return {};
+    Sky out{.degree = static_cast<int>(r.whole(from, "degree", 0, 3))};
+    const auto sh = r.numbers<Sky::kNumbers>(from, "sh");
+    for (std::size_t i = 0; i < sh.size(); ++i) {
+        out.sh[i] = static_cast<float>(sh[i]);
+        if (!std::isfinite(out.sh[i])) r.refuse("sh");
+    }
     return out;
 }
 
@@ -300,6 +255,7 @@ Result<StepCounts> read_manifest(const nlohmann::json& json, const std::string& 
     in.options = read_options(r);
     in.lambda_dssim = r.number(json, "lambda_dssim");
     in.look = read_look(r, json);
+    n.sky = read_sky(r);
     in.rates = r.numbers<kLearningGroups>(json, "rates");
     in.nudge = nudge_plan(origin.settings, origin.extent, in.step, in.gaussians);
     read_clock(r, plane_count(n.sh_degree), in.before.adam);
@@ -384,6 +340,7 @@ Result<void> read_inputs(const FileSet& from, const StepCounts& n, StepInputs& i
         return damaged(from, "inputs/blocks", "names blocks that the model does not have");
     in.model = sized_model(n.rows, n.blocks, n.sh_degree);
     in.model.antialiased = in.options.antialiased;
+    in.model.sky = n.sky;
     GS_TRY_VOID(read_words(from, "inputs/model", planes * n.blocks * kBlock, in.model.values));
     if (n.filtered) GS_TRY_VOID(read_words(from, "inputs/filter", n.blocks * kBlock, in.filter));
     for (const float f : in.filter)
