@@ -94,11 +94,11 @@ StageDemand beam_demand(const PredictedWork& work, const KernelCosts& costs, con
                         add = kernel("add_beams");
     walk_lists(d, there, b, kForward, there.loop_with(&CodeCost::fp32, true), 1, 1, 1);
     const LoopCost* const walk = back.loop_with(&CodeCost::fp32, false);
-    double exchanged = 0;  // in one trip of the loop that halves them
+    double exchanged = 0;  // in one trip of the loop that halves them; the walk has the rest
     for (const LoopCost& loop : back.loops())
         if (walk != nullptr && back.lies_in(&loop, *walk)) exchanged += loop.code.shuffle;
-    walk_lists(d, back, b, kBackward, walk, exchanged > 0 ? kLaneSums / exchanged : 1,
-               kBackward * kLaneSums / kRays,
+    const double trips = exchanged > 0 ? (kLaneSums - code_of(walk).shuffle) / exchanged : 1;
+    walk_lists(d, back, b, kBackward, walk, std::max(1.0, trips), kBackward * kLaneSums / kRays,
                b.met / std::max(1.0, kRays / kWarpThreads * b.walked));
     add.run(d, met, 1);
     const CodeCost pair = code_of(add.loop_with(&CodeCost::global_load, true));
