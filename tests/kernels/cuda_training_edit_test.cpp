@@ -203,9 +203,16 @@ TEST(CudaTrainingEdit, ABudgetIsReducedToTheSameGaussiansAsOnTheCpu) {
 
 TEST(CudaTrainingEdit, WithoutMemoryForTheReductionItIsTriedAgain) {
     const auto capture = test::small_capture(20, 20, 40);
+    const test::TemporaryFolder folder;
+    const fs::path file = folder / "grown.ckpt";
+    {
+        const auto grown = test::trainer_on(cuda_training(), capture, overgrown());
+        while (grown->steps_done() < 22) grown->step();
+        ASSERT_TRUE(grown->save_checkpoint(file));
+    }
     std::size_t failed = 0;
     for (std::uint64_t n = 1; n < 20; n += 3) {
-        const auto trainer = test::trainer_on(cuda_training(), capture, overgrown());
+        const auto trainer = std::move(*Trainer::resume(file, capture, cuda_training()));
         while (trainer->steps_done() < 24) trainer->step();
         emulator::fail_device_allocation(n);
         const StepReport report = trainer->step();

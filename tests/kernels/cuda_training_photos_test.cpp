@@ -67,23 +67,23 @@ TEST(CudaTrainingPhotos, GrowOnTheWayAsOnTheCpu) {
     const auto here = test::small_capture(512, 516);
     const auto elsewhere = without_its_photos(here);
     TrainingSettings settings = test::busy_settings();
-    settings.densify_every = 5;
+    settings.densify_every = 3;
     settings.densify_until = 0;  // rounds differ where a gradient is at its limit
-    settings.coarse_until = 10;
+    settings.coarse_until = 6;
     auto of_a = test::cuda_training(), of_b = test::cuda_training();
     const TrainingBackend &a_runs = *of_a, &b_runs = *of_b;
     const auto a = test::trainer_on(std::move(of_a), here, settings),
                b = test::trainer_on(std::move(of_b), elsewhere, settings),
                cpu = test::trainer_on(make_cpu_training(), here, settings);
-    std::vector<double> losses, on_device(18, kNotMeasured);
-    for (int step = 0; step < 18; ++step) {
+    std::vector<double> losses, on_device(12, kNotMeasured);
+    for (int step = 0; step < 12; ++step) {
         const StepReport report = a->step();
         if (report.measured_step > 0) on_device.at(report.measured_step - 1) = report.loss;
         b->step();
         losses.push_back(cpu->step().loss);
     }
     EXPECT_TRUE(test::same_arrays(a_runs.arrays(), b_runs.arrays()));
-    for (std::size_t i = 0; i < 14; ++i)
+    for (std::size_t i = 0; i < 8; ++i)
         EXPECT_NEAR(on_device[i], losses[i], 1e-4) << "step " << i + 1;
 }
 

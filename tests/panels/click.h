@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "panels/widgets/keys.h"
 #include "tests/panels/fake_snapshot.h"
 #include "tests/panels/headless.h"
 
@@ -29,7 +30,8 @@ class Click : public testing::Test {
     }
     /// Clicks everywhere on a grid of the given pixels, once each; returns what was given, checked
     /// against the list.
-    /// `away`: a click there closes what popped up; {}: the last point of the grid.
+    /// `away`: a click there closes what popped up and ends what is typed into; {}: the last point
+    /// of the grid.
     Given click_all_over(const std::function<void()>& draw, float width, float height, float step,
                          ImVec2 away = {}) {
         if (away.x == 0) away = {width - 1, height - 1};
@@ -37,7 +39,7 @@ class Click : public testing::Test {
         for (float y = step / 2; y < height; y += step)
             for (float x = step / 2; x < width; x += step) {
                 ui.click({x, y}, draw);
-                ui.click(away, draw);
+                if (popup_above() || ImGui::IsAnyItemActive()) ui.click(away, draw);
                 for (auto& given : commands.take()) all.push_back(std::move(given));
             }
         for (const auto& [name, arguments] : all) {
