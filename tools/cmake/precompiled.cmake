@@ -31,7 +31,9 @@ function(gs_precompile kind)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${header}.cpp CONTENT "")
     add_library(${header} STATIC ${CMAKE_BINARY_DIR}/${header}.cpp)
     target_link_libraries(${header} PRIVATE gs_options fmt::fmt)
-    target_compile_options(${header} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> ${optimise})
+    # With the time of each header in it, Clang's differs in every new folder, and the compiler cache would find nothing there.
+    target_compile_options(${header} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+      "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>" ${optimise})
     target_precompile_headers(${header} PRIVATE
       <algorithm> <array> <atomic> <bit> <charconv> <chrono> <cmath> <condition_variable> <cstdint> <cstring> <deque>
       <filesystem> <functional> <future> <limits> <map> <memory> <mutex> <numeric> <optional> <set> <span> <string>
