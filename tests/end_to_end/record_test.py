@@ -87,7 +87,7 @@ class Record(Service):
         self.assertGreater(outer[0]["dur"], 0)
 
     def test_signals_reach_the_command(self):
-        command = [GAUSSCOPE, "record", "-o", str(self.trace), "--", NVTX_PROGRAM, "iterations"]
+        command = [GAUSSCOPE, "record", "-o", str(self.trace), "--", NVTX_PROGRAM, "iterations", "20", "500"]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as it:
             self.assertEqual(it.stdout.readline(), b"ready\n")
             time.sleep(0.2)
@@ -148,7 +148,7 @@ class Attach(Service):
 
     def foreign(self):
         environment = {**os.environ, "NVTX_INJECTION64_PATH": str(pathlib.Path(GAUSSCOPE).parent / "libgausscope_inject.so")}
-        program = subprocess.Popen([NVTX_PROGRAM, "iterations"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        program = subprocess.Popen([NVTX_PROGRAM, "iterations", "20", "500"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                    env=environment)
         self.addCleanup(lambda: (program.kill(), program.communicate()))
         self.assertEqual(program.stdout.readline(), b"ready\n")
