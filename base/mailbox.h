@@ -96,6 +96,10 @@ class Queue {
         changed_.notify_all();
         return out;
     }
+    std::size_t size() {
+        const std::lock_guard lock(mutex_);
+        return items_.size();
+    }
     void close() {
         {
             const std::lock_guard lock(mutex_);

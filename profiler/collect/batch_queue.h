@@ -20,8 +20,8 @@ class BatchQueue {
     /// Queues `batch` and puts an empty one in its place; leaves it when there is no space. The
     /// number of records dropped for lack of memory, for the reader's count_lost().
     std::uint64_t hand_over(std::shared_ptr<TraceBatch>& batch);
-    /// Moves everything handed over so far into `store`, on the store's thread; the number of
-    /// batches. Never waits.
+    /// Moves everything handed over before this call into `store`, on the store's thread; the
+    /// number of batches. Never waits.
     std::size_t take_into(TraceStore& store);
 
   private:

@@ -54,8 +54,8 @@ class MultiCollector {
     static std::unique_ptr<MultiCollector> of_own_ring(bool past = true);
     ~MultiCollector();
 
-    /// Moves everything handed over so far into `store`; call it from the store's thread, every
-    /// frame or every second. The number of batches taken. Never waits.
+    /// Moves everything handed over before this call into `store`; call it from the store's thread,
+    /// every frame or every second. The number of batches taken. Never waits.
     std::size_t drain_into(TraceStore& store) {
         return batches_.take_into(store) + (devices_ ? devices_->take_into(store) : 0);
     }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 #include "profiler/collect/batch_queue.h"
 #include "profiler/collect/clock_map.h"
@@ -321,6 +322,24 @@ TEST(BatchQueue, WhatNobodyTakesIsBounded) {
     EXPECT_EQ(nobody_takes.hand_over(batch), 700'000u);
     EXPECT_EQ(batch->pauses.size(), 250'000u);
     EXPECT_EQ(batch->values.size(), 250'000u);
+}
+
+// The store's thread must come back, however fast more is handed over.
+TEST(BatchQueue, OneTakeEndsWhileMoreArrives) {
+    BatchQueue queue(4);
+    int left = 100;
+    std::function<void()> arrive = [&] {  // the next one comes as soon as this one is in the store
+        if (left-- == 0) return;
+        std::shared_ptr<TraceBatch> batch(new TraceBatch(first_batch()), [&](TraceBatch* taken) {
+            delete taken;
+            arrive();
+        });
+        queue.hand_over(batch);
+    };
+    arrive();
+    TraceStore store;
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(queue.take_into(store), 1u);
+    EXPECT_EQ(queue.take_into(store), 0u);
 }
 
 // While a machine is suspended, its counter runs and its clock does not.
