@@ -193,7 +193,9 @@ StepPlan Trainer::State::next_plan(BatchPart part) {
     plan.sky = sky_plan(settings, plan.step);
     plan.appearance =
         appearance_plan(settings, rows, plan.view_index, plan.step * part.count + part.index);
-    if (part.last() && learns_from_lidar()) plan.beams = lidar.plan(settings, steps());
+    const bool with_beams = plan.step % static_cast<std::uint64_t>(settings.lidar_every) == 0;
+    if (part.last() && with_beams && learns_from_lidar())
+        plan.beams = lidar.plan(settings, plan.step);
     plan.hashes = hashes;
     return plan;
 }

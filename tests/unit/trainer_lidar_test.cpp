@@ -177,6 +177,25 @@ TEST(TrainerLidar, AWallThatStandsTooNearGoesBack) {
     EXPECT_FALSE(same_bits(without->model(), with->model()));
 }
 
+TEST(TrainerLidar, BeamsOfEveryThirdStepWeighThreeTimesAsMuch) {
+    const WallDrive drive;
+    const auto capture = drive.capture(0.3f);
+    TrainingSettings settings = wall_settings();
+    settings.lidar_every = 3;
+    LidarBeams beams(capture->lidars);
+    ASSERT_TRUE(beams.open());
+    EXPECT_EQ(beams.plan(settings, 3)->weight, 3 * settings.lidar_weight);
+    const auto trainer = trainer_of(capture, settings);
+    StepReport first = trainer->step(), last = first;
+    EXPECT_NEAR(first.lidar_m, 0.3, 0.1);
+    for (int step = 1; !trainer->finished(); ++step) {
+        const StepReport report = trainer->step();
+        EXPECT_EQ(std::isfinite(report.lidar_m), step % 3 == 0) << step;
+        if (step % 3 == 0) last = report;
+    }
+    EXPECT_LT(last.lidar_m, 0.7 * first.lidar_m);
+}
+
 TEST(TrainerLidar, ResumedAndOnOneThreadItIsTheSame) {
     const WallDrive drive;
     const auto capture = drive.capture(0.1f);

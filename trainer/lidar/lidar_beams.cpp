@@ -84,7 +84,7 @@ std::shared_ptr<const BeamPlan> LidarBeams::plan(const TrainingSettings& setting
     const Pose middle = world_from_sensor.at(from->time);
     out->sensor_from_world = inverse_of(middle);
     out->place = middle.translation;
-    out->weight = settings.lidar_weight;
+    out->weight = settings.lidar_weight * settings.lidar_every;
     return out;
 }
 

@@ -67,6 +67,7 @@
     NUMBER(pose_smoothness, 0, "Poses", "after each pass over the photos, move each correction this far to the mean of its neighbours' (photos in name order): for photos along a path whose errors change slowly", "", kOwn, 0, 1, kLive) \
     NUMBER(lidar_weight, 0, "Lidar", "weight of the loss on a drive's lidar ranges (m), added to the photo's; 0 = photos only", "", kSplatAd, 0, 100, kLog | kLive) \
     COUNT(lidar_beams, 4096, "Lidar", "approximate number of lidar rays per step, from one sweep", "beams", kOwn, 64, 1e7, kLog | kLive) \
+    COUNT(lidar_every, 1, "Lidar", "steps from one that takes lidar rays to the next; its rays weigh as much more", "steps", kOwn, 1, 1000, kLog | kLive) \
     TOGGLE(random_background, false, "Background", "a new random background colour every step", kAuthors, kLive) \
     NUMBER(background_r, 0, "Background", "red, 0..1", "", kAuthors, 0, 1, kLive) \
     NUMBER(background_g, 0, "Background", "green, 0..1", "", kAuthors, 0, 1, kLive) \
