@@ -40,12 +40,12 @@ Result<RingMemory> RingMemory::map(int fd) {
 }
 
 void RingMemory::copy(std::uint64_t offset, void* to, std::size_t bytes) const {
-    constexpr std::size_t kWord = sizeof(std::uint64_t);
+    constexpr std::size_t kWordBytes = sizeof(std::uint64_t);
     auto* from = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(memory_.get()) + offset);
     auto* out = static_cast<std::byte*>(to);
-    for (std::size_t i = 0; i < bytes / kWord; ++i) {
+    for (std::size_t i = 0; i < bytes / kWordBytes; ++i) {
         const std::uint64_t word = std::atomic_ref(from[i]).load(std::memory_order_relaxed);
-        std::memcpy(out + i * kWord, &word, kWord);
+        std::memcpy(out + i * kWordBytes, &word, kWordBytes);
     }
 }
 
