@@ -50,13 +50,13 @@ class Lidar(Case):
         work, common = self.folder / "work.json", ["--gpu", "h200", "--json"]
         scene = ["predict", self.shared / "run", "--capture", self.drive, "--views", 2]
         plain = self.expect(0, *scene, *common).json
-        told = self.expect(0, *scene, "--lidar-weight", 0.1, "--lidar-beams", 500, "-o", work, *common)
-        beams = told.json["counts"]["beams"]
+        with_beams = self.expect(0, *scene, "--lidar-weight", 0.1, "--lidar-beams", 500, "-o", work, *common)
+        beams = with_beams.json["counts"]["beams"]
         self.assertTrue(0 < beams["rays"] < 1000, beams)
         self.assertTrue(0 < beams["listed"] <= beams["pairs"] and beams["longest"] <= beams["walked"] <= beams["pairs"], beams)
         self.assertTrue(0 < beams["met"] <= 4 * beams["walked"], beams)
-        self.assertIn("beams per step", told.out)
-        step, before = (result["predictions"][0]["step"] for result in (told.json, plain))
+        self.assertIn("beams per step", with_beams.out)
+        step, before = (result["predictions"][0]["step"] for result in (with_beams.json, plain))
         rays = [s for s in step["stages"] if s["name"] == "rays"]
         self.assertEqual([s["counted"] for s in rays], [False])
         self.assertGreater(step["ms"]["p50"], before["ms"]["p50"])

@@ -66,8 +66,8 @@ class StepEngine {
   private:
     static constexpr std::size_t kMostInFlight = 3;
     static constexpr std::uint64_t kTimedEvery =
-        16;  ///< stages inside a recorded step cannot be timed: that often one
-             ///< is enqueued kernel by kernel
+        17;  ///< stages inside a recorded step cannot be timed: that often one is enqueued kernel
+             ///< by kernel. A prime, so that it meets steps with and without beams (lidar_every)
     struct Reading {
         StepResult result;
         FrameCounts counts;

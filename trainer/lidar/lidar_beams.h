@@ -21,7 +21,8 @@ struct BeamPlan {
     std::vector<float> ranges;    ///< [ray] m along it
     Pose sensor_from_world;       ///< in the middle of the sweep
     Vec3d place;                  ///< of the sensor then, world: nearer Gaussians are drawn first
-    double weight = 0;            ///< of their loss beside that of one photo
+    double weight = 0;            ///< of their loss beside that of one photo: lidar_weight for
+                                  ///< each step since the last that had beams
 };
 
 class LidarBeams {
