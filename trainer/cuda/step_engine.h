@@ -66,8 +66,9 @@ class StepEngine {
   private:
     static constexpr std::size_t kMostInFlight = 3;
     static constexpr std::uint64_t kTimedEvery =
-        17;  ///< stages inside a recorded step cannot be timed: that often one is enqueued kernel
-             ///< by kernel. A prime, so that it meets steps with and without beams (lidar_every)
+        13;  ///< stages inside a recorded step cannot be timed: that often one is enqueued kernel
+             ///< by kernel. A prime, so that it meets steps with and without beams (lidar_every),
+             ///< and no rarer than profiler/store/frame_book.cpp looks back (kMaxIncomplete)
     struct Reading {
         StepResult result;
         FrameCounts counts;
