@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <thread>
 
 #include "renderer/io/captures/camera_export.h"
@@ -197,6 +198,34 @@ TEST(PhotoStreamFiles, AreReadAhead) {
     const auto unexpected = stream.read(0);
     EXPECT_EQ(stream.read(0), unexpected) << "lent ones are not read again";
     EXPECT_EQ(files.reads[0], 1);
+}
+
+TEST(PhotoStreamFiles, ReadAheadKeepTheSpaceThatWasMadeForThem) {
+    std::promise<void> begun, used;
+    PhotoStream* all = nullptr;
+    PhotoStream stream(
+        {{"p.png", 10, 1, 10}, {"q.png", 14, 1, 14}},
+        [&](std::size_t i) -> Result<PhotoPixels> {
+            if (i == 0) {
+                all->expect({0, 1});  // the other is read while this one is
+                begun.get_future().wait();
+            } else {
+                begun.set_value();
+                used.get_future().wait();
+            }
+            const int width = i == 0 ? 10 : 14;
+            std::vector<std::uint8_t> bytes(static_cast<std::size_t>(width));
+            return PhotoPixels{Image8{width, 1, 1, std::move(bytes)}, {}};
+        },
+        20, 1);
+    all = &stream;
+    const auto shown = stream.read(0);  // both do not fit
+    used.set_value();
+    (void)stream.read(1);
+    stream.pass(1);
+    (void)stream.read(1);
+    EXPECT_EQ(stream.files_read(), 2u);
+    EXPECT_EQ(stream.most_kept(), 14u);
 }
 
 TEST(PhotoStreamFiles, StayAsTheyFitWhereNoOrderIsKnown) {

@@ -74,7 +74,7 @@ std::size_t PhotoStream::next_turn(const Photo& photo) const {
 bool PhotoStream::make_room(std::uint64_t bytes, std::size_t turn) {
     if (bytes > most_bytes_) return false;
     std::vector<std::pair<std::size_t, std::size_t>> later;  // turn, number
-    std::uint64_t free = most_bytes_ - std::min(bytes_, most_bytes_);
+    std::uint64_t free = most_bytes_ - std::min(bytes_ + reserved_, most_bytes_);
     if (free < bytes)
         for (const std::size_t number : kept_)
             if (const std::size_t its = next_turn(photos_[number]); its > turn)
@@ -107,15 +107,16 @@ void PhotoStream::keep(std::size_t number, const Pixels& pixels) {
 std::size_t PhotoStream::next_to_read() {
     for (std::size_t turn = at_; turn < order_.size(); ++turn) {
         const Photo& photo = photos_[order_[turn]];
-        if (photo.kept || photo.being_read || photo.unreadable) continue;
+        if (photo.kept || photo.being_read || photo.unreadable || !photo.lent.expired()) continue;
         return make_room(photo.known.bytes, turn) ? order_[turn] : kNever;
     }
     return kNever;
 }
 
-PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
+PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock, std::uint64_t reserved) {
     Photo& photo = photos_[number];
     photo.being_read = true;
+    reserved_ += reserved;
     ++files_read_;
     lock.unlock();
     Known& known = photo.known;
@@ -123,6 +124,7 @@ PhotoStream::Pixels PhotoStream::read_file(std::size_t number, Lock& lock) {
     const auto done = [&] {
         lock.lock();
         photo.being_read = false;
+        reserved_ -= reserved;
         arrived_.notify_all();
     };
     Pixels out;
@@ -166,7 +168,7 @@ void PhotoStream::read_ahead(const std::stop_token& stop) {
             continue;
         }
         try {
-            (void)read_file(number, lock);
+            (void)read_file(number, lock, photos_[number].known.bytes);
         } catch (const PhotoError&) {
             photos_[number].unreadable = true;
         } catch (const std::bad_alloc&) {

@@ -59,7 +59,8 @@ class PhotoStream final : public PhotoSource {
     std::size_t next_turn(const Photo& photo) const;
     bool make_room(std::uint64_t bytes, std::size_t turn);
     void keep(std::size_t number, const Pixels& pixels);
-    Pixels read_file(std::size_t number, Lock& lock);
+    /// `reserved`: bytes that nobody else may fill until it is there.
+    Pixels read_file(std::size_t number, Lock& lock, std::uint64_t reserved = 0);
 
     const Read read_;
     const std::uint64_t most_bytes_;
@@ -70,7 +71,7 @@ class PhotoStream final : public PhotoSource {
     std::vector<std::size_t> kept_;   ///< numbers of those that stay
     std::vector<std::size_t> order_;  ///< as expected
     std::size_t at_ = 0;              ///< in order_: whose turn is next
-    std::uint64_t bytes_ = 0, most_kept_ = 0, files_read_ = 0;
+    std::uint64_t bytes_ = 0, reserved_ = 0, most_kept_ = 0, files_read_ = 0;
     std::vector<std::jthread> threads_;
 };
 
