@@ -268,16 +268,29 @@ void paint_centre(const Mark& mark, int y0, int y1, RenderResult& result) {
                 rgb, 0.8f);
 }
 
-void fade_towards(Vec3f background, ImageF& color) {
+/// A picture without Gaussians.
+void fill_behind(const Sky& sky, const Camera& camera, const RenderOptions& options,
+                 RenderResult& out) {
+    const float back[3] = {options.background.x, options.background.y, options.background.z};
+    out.width = camera.width;
+    out.height = camera.height;
+    out.color.resize(out.width, out.height, 3);
+    out.alpha.resize(out.width, out.height, 1);
+    for (int c = 0; c < 3; ++c) std::fill_n(out.color.plane(c), out.color.pixels(), back[c]);
+    std::fill_n(out.alpha.plane(0), out.alpha.pixels(), 0.0f);
+    if (!options.sky || sky.empty()) return;
+    PixelDirections directions;
+    draw_sky(sky, camera, options.background, {0, static_cast<std::size_t>(out.height)}, directions,
+             out);
+}
+
+/// Gaussians fade; what is behind them stays.
+void fade_towards(const ImageF& behind, ImageF& color) {
     constexpr float kKept = 0.3f;
-    const float back[3] = {background.x, background.y, background.z};
-    for (int c = 0; c < 3; ++c) {
-        float* plane = color.plane(c);
-        parallel_ranges(color.pixels(), 1 << 16, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i)
-                plane[i] = back[c] + kKept * (plane[i] - back[c]);
-        });
-    }
+    parallel_ranges(color.values.size(), 1 << 16, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t i = begin; i < end; ++i)
+            color.values[i] = behind.values[i] + kKept * (color.values[i] - behind.values[i]);
+    });
 }
 
 }  // namespace
@@ -288,7 +301,11 @@ void draw_over_splats(DrawStyle style, const GaussianModel& model, const Camera&
     Buffer<Mark> all = project_marks(style, model, camera, options, point_px);
     add_copies(all, wrap_width(camera), rings ? kRingReach : 1.0f);
     const Buffer<Mark> marks = back_to_front(all);
-    if (rings) fade_towards(options.background, result.color);
+    if (rings) {
+        RenderResult behind;
+        fill_behind(model.sky, camera, options, behind);
+        fade_towards(behind.color, result.color);
+    }
     for_each_mark_by_bands(marks, camera.width, camera.height, rings ? kRingReach : 1.0f,
                            [&](const Mark& mark, int y0, int y1) {
                                rings ? paint_ring(mark, y0, y1, result)

@@ -209,6 +209,31 @@ TEST(DrawStyles, RingsOutlineTheGaussian) {
     }
 }
 
+/// Gaussians fade, the sky behind them does not.
+TEST(DrawStyles, RingsKeepTheSky) {
+    const Camera camera = look_at({0, 0, -10}, {0, 0, 0}, {0, -1, 0}, 201, 201, 0.5);
+    GaussianModel model = one_gaussian();
+    model.sky.degree = 1;
+    for (std::size_t i = 0; i < 12; ++i) model.sky.sh[i] = 0.1f * static_cast<float>(i);
+    GaussianModel none;
+    none.sky = model.sky;
+    const auto after_rings = [&](const RenderOptions& options) {
+        RenderResult sky, drawn;
+        for (RenderResult* each : {&sky, &drawn})
+            draw_model_as(DrawStyle::points, none, camera, options, 1, *each);
+        drawn.color.at(1, 3, 100) += 0.5f;
+        draw_over_splats(DrawStyle::rings, model, camera, options, 2, drawn);
+        EXPECT_FLOAT_EQ(drawn.color.at(0, 3, 3), sky.color.at(0, 3, 3));
+        EXPECT_FLOAT_EQ(drawn.color.at(2, 198, 100), sky.color.at(2, 198, 100));
+        EXPECT_NEAR(drawn.color.at(1, 3, 100) - sky.color.at(1, 3, 100), 0.15, 1e-6);
+        return sky.color.at(2, 198, 100);
+    };
+    EXPECT_GT(after_rings({}), 0.2f);
+    RenderOptions off;
+    off.sky = false;
+    EXPECT_EQ(after_rings(off), 0.0f);
+}
+
 TEST(DrawStyles, CentresAreDotsOfTheGivenSizeOverThePicture) {
     const Camera camera = look_at({0, 0, -10}, {0, 0, 0}, {0, -1, 0}, 64, 48, 0.5);
     for (const int side : {1, 3, 8}) {
