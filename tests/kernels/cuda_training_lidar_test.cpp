@@ -301,6 +301,38 @@ TEST_F(CudaLidar, RecordedStepsOfChangingSweepsGiveTheSameBits) {
     EXPECT_TRUE(test::same_arrays(run(false), run(true)));
 }
 
+/// With lidar_every, steps with beams and without alternate. Both kinds are recorded, and lists
+/// that grow need no new recording of steps that have none.
+TEST_F(CudaLidar, StepsWithAndWithoutBeamsAreBothReplayed) {
+    const auto capture = test::small_capture(24, 20, 20);
+    const GaussianModel model = test::around(400, 47);
+    const std::shared_ptr<BeamPlan> few = beams_through(model, {0.2, 0, 0}, 6),
+                                    many = beams_through(model, {0.2, 0, 0}, 40);
+    const cuda::Stream stream("test");
+    cuda::StepEngine engine(stream);
+    engine.start(*capture, run_of(model));
+    StepPlan plan = blind_plan(*capture, nullptr);
+    plan.camera = plan.view->camera;
+    const auto replayed = [&](std::uint64_t steps, const std::shared_ptr<BeamPlan>& beams) {
+        const emulator::Calls before = emulator::calls();
+        for (const std::uint64_t end = plan.step + steps; plan.step < end; ++plan.step) {
+            plan.beams = plan.step % 4 == 0 ? beams : nullptr;
+            engine.run(plan);
+        }
+        engine.drain();
+        return emulator::difference(before, emulator::calls());
+    };
+    emulator::Calls first = replayed(20, few);
+    EXPECT_EQ(first["cudaGraphInstantiate"], 2u);
+    EXPECT_EQ(engine.graphs().size(), 2u);
+    emulator::Calls steady = replayed(20, few);
+    EXPECT_EQ(steady["cudaGraphInstantiate"], 0u);
+    EXPECT_GE(steady["cudaGraphLaunch"], 18u) << "but for those that are timed";
+    emulator::Calls grown = replayed(20, many);
+    EXPECT_EQ(grown["cudaGraphInstantiate"], 1u) << "of steps with beams";
+    EXPECT_GE(grown["cudaGraphLaunch"], 15u);
+}
+
 TEST_F(CudaLidar, AnotherRunDoesNotKeepTheListsOfTheOneBefore) {
     const auto capture = test::small_capture(24, 20, 20);
     const auto listed = [](const TrainingBackend& backend) {
