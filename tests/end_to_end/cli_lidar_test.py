@@ -110,6 +110,28 @@ class Lidar(Case):
         rows = (self.folder / "photos" / "metrics.csv").read_text().splitlines()
         self.assertTrue(all(row.endswith(",") for row in rows[1:]))
 
+    def test_opacities_are_not_reset_with_beams(self):
+        def train(*words, out="run"):
+            made = self.expect(0, "train", self.drive, "-o", self.folder / out, "--test-every", 2, "--lidar-weight", 0.1, *words)
+            settings = json.loads((self.folder / out / "metrics.json").read_text())["settings"]
+            return made.err, settings["opacity_reset_every"]
+
+        # A run of 30,000 steps would reset them; it is stopped after two.
+        long = ["--densify-until", 15000, "--steps"]
+        said, every = train(*long, 2)
+        self.assertIn("opacities are not reset", said)
+        self.assertEqual(every, 0)
+        self.assertNotIn("opacities", train("--steps", 2, out="short")[0])
+        said, every = train(*long, 2, "--opacity-reset-every", 2000, out="chosen")
+        self.assertNotIn("opacities", said)
+        self.assertEqual(every, 2000)
+        # Resumed runs keep what they began with.
+        for out, kept in (("run", 0), ("chosen", 2000)):
+            resumed = self.expect(0, "train", "--resume", self.folder / out, "--steps", 3)
+            self.assertEqual("opacities are reset every 2000 steps, as in the checkpoint" in resumed.err, kept > 0)
+            settings = json.loads((self.folder / out / "metrics.json").read_text())["settings"]
+            self.assertEqual(settings["opacity_reset_every"], kept)
+
     def test_a_recording_beside_a_capture(self):
         photos, out = self.folder / "photos", self.folder / "run"
         shutil.copytree(self.drive, photos)

@@ -110,5 +110,27 @@ TEST_F(UndoHistory, a_choice_lists_the_other_settings_that_it_changes) {
     EXPECT_EQ(strategy().value, 0);
 }
 
+TEST_F(UndoHistory, beams_end_the_resets_of_opacities) {
+    const auto resets = [&] {
+        return *std::ranges::find(*h.state.settings, "opacity_reset_every", &SettingRow::name);
+    };
+    ASSERT_TRUE(give("train.set", {"lidar_weight", "0.02"}));
+    EXPECT_EQ(resets().value, 0);
+    EXPECT_EQ(resets().usual, 0);
+    EXPECT_NE(past().to_undo()->label.find("opacity_reset_every 3000 -> 0"), std::string::npos);
+    ASSERT_TRUE(give("undo"));
+    EXPECT_EQ(resets().value, 3000);
+    EXPECT_EQ(resets().usual, 3000);
+    // A value of the user's own stays, and comes back with undo.
+    ASSERT_TRUE(give("train.set", {"opacity_reset_every", "0"}));
+    ASSERT_TRUE(give("train.set", {"lidar_weight", "0.02"}));
+    ASSERT_TRUE(give("undo"));
+    EXPECT_EQ(resets().value, 0);
+    ASSERT_TRUE(give("redo"));
+    ASSERT_TRUE(give("train.set", {"opacity_reset_every", "500"}));
+    ASSERT_TRUE(give("train.set", {"lidar_weight", "0"}));
+    EXPECT_EQ(resets().value, 500);
+}
+
 }  // namespace
 }  // namespace gs

@@ -12,6 +12,7 @@
 #include "tests/support/data.h"
 #include "tests/support/npz.h"
 #include "trainer/density/density.h"
+#include "trainer/density/init.h"
 #include "trainer/density/nudge.h"
 #include "trainer/density/relocation.h"
 #include "trainer/settings/strategy.h"
@@ -74,12 +75,37 @@ TEST(Strategy, ChangingItKeepsWhatWasChosen) {
     TrainingSettings s = scaled_to_steps({}, 2000);
     s.lr_sh0 = 0.01;
     s.max_gaussians = 12345;
-    const TrainingSettings mcmc = with_strategy(s, StrategyKind::mcmc);
+    const TrainingSettings mcmc = with_setting(s, *find_setting("strategy"), 1);
     EXPECT_EQ(mcmc.lr_sh0, 0.01);
     EXPECT_EQ(mcmc.max_gaussians, 12345);
     EXPECT_EQ(mcmc.noise, 5e5);
-    const TrainingSettings back = with_strategy(mcmc, StrategyKind::adc);
+    const TrainingSettings back = with_setting(mcmc, *find_setting("strategy"), 0);
     for (const SettingField& f : setting_fields()) EXPECT_EQ(f.of(back), f.of(s)) << f.name;
+}
+
+TEST(Strategy, BeamsEndResetsUnlessTheyAreGiven) {
+    const auto resets = [](const NamedValues& given) {
+        return make_settings(given)->opacity_reset_every;
+    };
+    EXPECT_EQ(resets({}), 3000);
+    EXPECT_EQ(resets({{"lidar_weight", 0}}), 3000);
+    EXPECT_EQ(resets({{"lidar_weight", 0.02}, {"steps", 7000}}), 0);
+    EXPECT_EQ(resets({{"strategy", 2}, {"lidar_weight", 0.02}}), 0);
+    EXPECT_EQ(resets({{"opacity_reset_every", 3000}, {"lidar_weight", 0.02}}), 3000);
+    const SettingField& weight = *find_setting("lidar_weight");
+    const TrainingSettings photos = scaled_to_steps({}, 7000),
+                           beams = with_setting(photos, weight, 0.02);
+    EXPECT_EQ(beams.opacity_reset_every, 0);
+    EXPECT_EQ(changed_settings(beams), (NamedValues{{"lidar_weight", 0.02}}));
+    EXPECT_EQ(with_setting(beams, weight, 0.05).opacity_reset_every, 0);
+    const TrainingSettings back = with_setting(beams, weight, 0);
+    for (const SettingField& f : setting_fields()) EXPECT_EQ(f.of(back), f.of(photos)) << f.name;
+    // As the checkpoint of a run that began with resets has it.
+    TrainingSettings old = beams;
+    old.opacity_reset_every = 3000;
+    EXPECT_EQ(with_setting(old, weight, 0.05).opacity_reset_every, 3000);
+    ASSERT_TRUE(change_settings(old, {{"lidar_weight", 0.05}}));
+    EXPECT_EQ(old.opacity_reset_every, 3000);
 }
 
 TEST(Strategy, CurveBeginsAndEndsWhereItShould) {

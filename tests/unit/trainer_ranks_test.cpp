@@ -114,7 +114,8 @@ TEST(TrainerRanks, WhateverIsLearned) {
 TEST(TrainerRanks, EveryStrategy) {
     for (const StrategyKind kind : {StrategyKind::mcmc, StrategyKind::budget}) {
         SCOPED_TRACE(static_cast<int>(kind));
-        TrainingSettings settings = with_strategy(busy_settings(), kind);
+        TrainingSettings settings =
+            with_setting(busy_settings(), *find_setting("strategy"), static_cast<double>(kind));
         settings.max_gaussians = 400;
         expect_one_result(small_capture(), settings, 30);
     }

@@ -240,7 +240,7 @@ TrainingSettings settings_to_continue(TrainingSettings settings, const NamedValu
 }
 
 NamedValues changed_settings(const TrainingSettings& settings) {
-    const TrainingSettings usual = scaled_to_steps(defaults_of(settings.strategy), settings.steps);
+    const TrainingSettings usual = usual_beside(settings);
     NamedValues out;
     for (const SettingField& field : setting_fields())
         if (field.of(settings) != field.of(usual)) out.emplace_back(field.name, field.of(settings));

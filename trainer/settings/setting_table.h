@@ -35,7 +35,7 @@
     NUMBER(prune_opacity, 0.005, "Density control", "Gaussians below this opacity are removed", "", kAuthors, 0, 1, kLog | kLive) \
     NUMBER(prune_extent, 0.1, "Density control", "x scene extent: larger Gaussians are removed after the first opacity reset", "x scene extent", kAuthors, 0, 100, kLog | kLive) \
     NUMBER(prune_screen_px, 0, "Density control", "Gaussians of a larger radius in pixels are removed after the first opacity reset; 0 = off", "px", kPaper, 0, 1e5, kLog | kLive) \
-    COUNT(opacity_reset_every, 3000, "Density control", "steps between opacity resets; 0 = never", "steps", kAuthors, 0, 1e7, kLog | kLive) \
+    COUNT(opacity_reset_every, 3000, "Density control", "steps between opacity resets; 0 = never, the default with lidar_weight", "steps", kAuthors, 0, 1e7, kLog | kLive) \
     COUNT(max_gaussians, 5e6, "Density control", "most Gaussians at the start and after growth", "Gaussians", kOwn, 1, 2e9, kLog | kLive) \
     NUMBER(overgrow, 1, "Density control", "budget: grow to this many times max_gaussians, then, when growth ends, remove the Gaussians that the training photos see least; 1 = off", "x max_gaussians", kOwn, 1, 4, kLive) \
     CHOICE(strategy, StrategyKind, adc, "Density control", "how Gaussians are added and removed", kOwn, kStrategies) \
@@ -65,7 +65,7 @@
     NUMBER(pose_sigma, 0.5, "Poses", "expected pose error (standard deviation): degrees, and percent of the scene's extent; unseen degrees of freedom keep the input pose", "deg, %", kOwn, 0.001, 20, kLog | kLive) \
     COUNT(pose_from, 100, "Poses", "first step after which poses and intrinsics are corrected", "steps", kOwn, 0, 1e7, kLog | kLive) \
     NUMBER(pose_smoothness, 0, "Poses", "after each pass over the photos, move each correction this far to the mean of its neighbours' (photos in name order): for photos along a path whose errors change slowly", "", kOwn, 0, 1, kLive) \
-    NUMBER(lidar_weight, 0, "Lidar", "weight of the loss on a drive's lidar ranges (m), added to the photo's; 0 = photos only", "", kSplatAd, 0, 100, kLog | kLive) \
+    NUMBER(lidar_weight, 0, "Lidar", "weight of the loss on a drive's lidar ranges (m), added to the photo's; 0 = photos only; above 0, opacity_reset_every is 0 by default", "", kSplatAd, 0, 100, kLog | kLive) \
     COUNT(lidar_beams, 4096, "Lidar", "approximate number of lidar rays per step, from one sweep", "beams", kOwn, 64, 1e7, kLog | kLive) \
     COUNT(lidar_every, 1, "Lidar", "steps from one that takes lidar rays to the next; its rays weigh as much more", "steps", kOwn, 1, 1000, kLog | kLive) \
     TOGGLE(random_background, false, "Background", "a new random background colour every step", kAuthors, kLive) \

@@ -207,28 +207,29 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps) {
     return settings;
 }
 
-TrainingSettings with_strategy(TrainingSettings settings, StrategyKind strategy) {
-    const TrainingSettings before = scaled_to_steps(defaults_of(settings.strategy), settings.steps),
-                           wanted = scaled_to_steps(defaults_of(strategy), settings.steps);
-    for (const SettingField& field : kFields)
-        if (field.of(settings) == field.of(before)) field.put(settings, field.of(wanted));
-    settings.strategy = strategy;
-    return settings;
+TrainingSettings usual_beside(const TrainingSettings& s) {
+    TrainingSettings out = scaled_to_steps(defaults_of(s.strategy), s.steps);
+    if (s.lidar_weight > 0) out.opacity_reset_every = 0;
+    return out;
 }
 
-TrainingSettings with_setting(TrainingSettings settings, const SettingField& field, double value) {
-    const StrategyKind before = settings.strategy;
-    (void)set_setting(settings, field.name, value);
-    const StrategyKind wanted = std::exchange(settings.strategy, before);
-    return wanted == before ? settings : with_strategy(settings, wanted);
+TrainingSettings with_setting(const TrainingSettings& settings, const SettingField& field,
+                              double value) {
+    TrainingSettings out = settings;
+    (void)set_setting(out, field.name, value);
+    if (&field == find_setting("steps")) return out;
+    const TrainingSettings before = usual_beside(settings), wanted = usual_beside(out);
+    for (const SettingField& other : kFields)
+        if (&other != &field && other.of(out) == other.of(before)) other.put(out, other.of(wanted));
+    return out;
 }
 
 Result<TrainingSettings> make_settings(const NamedValues& given) {
     TrainingSettings asked;
     for (const auto& [name, value] : given)
-        if (name == "steps" || name == "strategy") (void)set_setting(asked, name, value);
-    TrainingSettings settings = defaults_of(asked.strategy);
-    if (asked.steps != settings.steps) settings = scaled_to_steps(settings, asked.steps);
+        if (name == "steps" || name == "strategy" || name == "lidar_weight")
+            (void)set_setting(asked, name, value);
+    TrainingSettings settings = usual_beside(asked);
     for (const auto& [name, value] : given)
         if (auto set = set_setting(settings, name, value); !set) return tl::unexpected(set.error());
     return settings;

@@ -103,15 +103,17 @@ TrainingSettings scaled_to_steps(TrainingSettings settings, double steps);
 /// Its default values for a full-length run: those of TrainingSettings, and what the strategy has
 /// otherwise.
 TrainingSettings defaults_of(StrategyKind strategy);
-/// With another strategy: what stood at the old one's defaults, for as many steps, stands at the
-/// new one's.
-TrainingSettings with_strategy(TrainingSettings settings, StrategyKind strategy);
-/// With this value, which is in range; another strategy brings its defaults: with_strategy().
-TrainingSettings with_setting(TrainingSettings settings, const SettingField& field, double value);
+/// The defaults beside the strategy, steps and lidar_weight of these settings. With a lidar's beams
+/// opacities are never reset: ranges and photos are better (docs/lidar.md).
+TrainingSettings usual_beside(const TrainingSettings& settings);
+/// With this value, which is in range. Other settings that had the defaults beside the old value
+/// get those beside the new one, for as many steps.
+TrainingSettings with_setting(const TrainingSettings& settings, const SettingField& field,
+                              double value);
 
 using NamedValues = std::vector<std::pair<std::string, double>>;
-/// Defaults of the strategy asked for, shrunk to the number of steps asked for, then what was
-/// given; later ones win. Errors (usage): of set_setting().
+/// The defaults beside what was given (usual_beside()), then what was given; later ones win. Errors
+/// (usage): of set_setting().
 Result<TrainingSettings> make_settings(const NamedValues& given);
 /// For a resumed run. Errors (usage): settings that cannot change any more.
 Result<void> change_settings(TrainingSettings& settings, const NamedValues& given);

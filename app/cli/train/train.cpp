@@ -181,7 +181,7 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
     if (a_.trained != nullptr) narrow(*a_.trained, run);
     GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
-    warn_of_idle_lidar(resumed, a_.loading);
+    say_of_lidar(resumed, given_, !run.resumed_from.empty(), a_.loading);
     GS_TRY(Backend alone, backend_of(common_));
     GS_TRY(backend_, on_all_ranks(std::move(alone), common_.device || common_.backend == "cuda"));
     // Output first: an hour of training must not end at a folder that cannot be written.

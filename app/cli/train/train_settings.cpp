@@ -112,9 +112,28 @@ Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& giv
     return out;
 }
 
-void warn_of_idle_lidar(const TrainingSettings& settings, const CaptureArguments& capture) {
+void say_of_lidar(const TrainingSettings& settings, const NamedValues& given, bool resumed,
+                  const CaptureArguments& capture) {
     if (settings.lidar_weight <= 0 && !capture.lidars.empty())
         log_warning("--lidar only adds a score at the end: --lidar-weight is 0");
+    TrainingSettings without = settings;
+    without.lidar_weight = 0;
+    const double every =
+        resumed ? settings.opacity_reset_every : usual_beside(without).opacity_reset_every;
+    const bool chosen = std::ranges::any_of(
+        given, [](const auto& value) { return value.first == "opacity_reset_every"; });
+    if (settings.lidar_weight <= 0 || chosen || every <= 0 || every >= settings.densify_until)
+        return;
+    if (resumed)
+        log_warning(
+            "opacities are reset every {:.0f} steps, as in the checkpoint, which worsens ranges "
+            "(--opacity-reset-every 0 stops it)",
+            every);
+    else
+        log_info(
+            "opacities are not reset, because beams learn better ranges without "
+            "(--opacity-reset-every {:.0f} resets them)",
+            every);
 }
 
 }  // namespace gs::cli

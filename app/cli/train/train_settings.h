@@ -19,7 +19,9 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
                                    const CommonArguments& common);
 /// The settings with which the run or checkpoint at this path resumes; of no run: as given.
 Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
-/// Warns where --lidar has no weight.
-void warn_of_idle_lidar(const TrainingSettings& settings, const CaptureArguments& capture);
+/// Warns where --lidar has no weight; says whether opacities are reset in a run with beams, if that
+/// was not given.
+void say_of_lidar(const TrainingSettings& settings, const NamedValues& given, bool resumed,
+                  const CaptureArguments& capture);
 
 }  // namespace gs::cli

@@ -28,14 +28,15 @@ std::string words_of_edit(const TrainingSettings& before, const TrainingSettings
                        box->hi.x, box->hi.y, box->hi.z);
 }
 
-/// Names of the other settings that this choice changes as well.
-std::vector<std::string> others_changed_by(const SettingField& field, double value,
-                                           const TrainingSettings& settings) {
-    std::vector<std::string> names;
+/// The other settings that this value changes as well.
+NamedValues others_changed_by(const SettingField& field, double value,
+                              const TrainingSettings& settings) {
+    NamedValues out;
     const TrainingSettings with = with_setting(settings, field, value);
     for (const SettingField& other : setting_fields())
-        if (&other != &field && other.of(with) != other.of(settings)) names.push_back(other.name);
-    return names;
+        if (&other != &field && other.of(with) != other.of(settings))
+            out.emplace_back(other.name, other.of(with));
+    return out;
 }
 
 SettingRow row_of(const SettingField& field, const TrainingSettings& settings,
@@ -67,15 +68,16 @@ SettingRow row_of(const SettingField& field, const TrainingSettings& settings,
 }
 
 std::shared_ptr<const std::vector<SettingRow>> setting_rows(const TrainingSettings& settings) {
-    const TrainingSettings usual = scaled_to_steps(defaults_of(settings.strategy), settings.steps);
+    const TrainingSettings usual = usual_beside(settings);
     auto rows = std::make_shared<std::vector<SettingRow>>();
     for (const SettingField& field : setting_fields()) {
         SettingRow& row = rows->emplace_back(row_of(field, settings, usual));
         if (&field == find_setting("strategy")) row.usual = field.of(TrainingSettings());
         for (const SettingChoice& choice : field.choices) {
             const auto value = static_cast<double>(row.choices.size());
-            row.choices.push_back(
-                {std::string(choice.word), choice.help, others_changed_by(field, value, settings)});
+            row.choices.push_back({std::string(choice.word), choice.help, {}});
+            for (auto& [name, unused] : others_changed_by(field, value, settings))
+                row.choices.back().changes.push_back(std::move(name));
         }
     }
     return rows;
@@ -97,6 +99,15 @@ void RunSettings::scene_changed(SceneChange change) {
 void RunSettings::publish() {
     ctx_.events.changed().settings = setting_rows(ctx_.settings);
     the<RunProgress>().publish_others();
+}
+
+void RunSettings::set(const std::string& name, double value) {
+    NamedValues values{{name, value}};
+    const SettingField* field = find_setting(name);
+    if (field != nullptr && value >= field->min && value <= field->max)
+        for (auto& other : others_changed_by(*field, value, ctx_.settings))
+            values.push_back(std::move(other));
+    edit_undoably(values);
 }
 
 void RunSettings::edit_undoably(const NamedValues& values) {
@@ -151,8 +162,6 @@ Result<TrainingSettings> RunSettings::changed_by(const NamedValues& values) cons
     for (const auto& [name, value] : values) {
         TrainingSettings with = changed;
         GS_TRY_VOID(set_setting(with, name, value));
-        if (with.strategy != changed.strategy && !begun)
-            with = with_strategy(changed, with.strategy);
         const SettingField* field = find_setting(name);
         if (!field->live && begun && field->of(ctx_.settings) != field->of(with))
             return fail(ErrorKind::usage, "", fmt::format("{} cannot change during a run", name));

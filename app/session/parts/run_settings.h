@@ -18,7 +18,8 @@ class RunSettings final : public PartWith<Training, RunProgress> {
         publish();
     }
 
-    void set(const std::string& name, double value) { edit_undoably({{name, value}}); }
+    /// Also gives the settings whose default depends on it their new one (with_setting()).
+    void set(const std::string& name, double value);
     /// Trains only inside the box, and removes Gaussians outside now; no box: ends the crop. False,
     /// with an error reported: this crop is not possible.
     bool crop(const std::optional<ClipBox>& box);
