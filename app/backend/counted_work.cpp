@@ -40,7 +40,7 @@ constexpr struct {
 } kBeamCounts[] = {{"rays", &BeamWork::rays},     {"tiles", &BeamWork::tiles},
                    {"listed", &BeamWork::listed}, {"pairs", &BeamWork::pairs},
                    {"walked", &BeamWork::walked}, {"longest", &BeamWork::longest},
-                   {"met", &BeamWork::met}};
+                   {"met", &BeamWork::met},       {"every", &BeamWork::every}};
 constexpr std::size_t kMostTiles = 1u << 22;
 
 double whole(std::uint64_t n) { return static_cast<double>(n); }
@@ -83,9 +83,11 @@ PredictedWork mean_work(std::span<const PredictedWork> frames) {
         if (std::fabs(work.frame.isects - out.frame.isects) <
             std::fabs(nearest->frame.isects - out.frame.isects))
             nearest = &work;
-    for (const auto& count : kBeamCounts)
-        for (const PredictedWork& work : frames)
-            out.beams.*count.value += work.beams.*count.value / whole(frames.size());
+    for (const auto& count : kBeamCounts) {
+        double sum = 0;
+        for (const PredictedWork& work : frames) sum += work.beams.*count.value;
+        out.beams.*count.value = sum / whole(frames.size());
+    }
     out.tiles = nearest->tiles;
     out.sky = frames.front().sky;
     out.lens = std::ranges::any_of(frames, &PredictedWork::lens);
@@ -129,7 +131,9 @@ Result<PredictedWork> work_of_json(const std::string& text, const std::string& o
             GS_TRY_VOID(read(value, count.name, out.frame.*count.value));
     if (const nlohmann::json& beams = member(json, "beams"); !beams.is_null())
         for (const auto& count : kBeamCounts)
-            GS_TRY_VOID(read(member(beams, count.name), count.name, out.beams.*count.value));
+            if (const nlohmann::json& value = member(beams, count.name);
+                count.value != &BeamWork::every || !value.is_null())
+                GS_TRY_VOID(read(value, count.name, out.beams.*count.value));
     const auto flag = [&](const char* name) {
         const nlohmann::json& value = member(json, name);
         return value.is_boolean() && value.get<bool>();

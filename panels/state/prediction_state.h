@@ -39,6 +39,7 @@ struct PredictionState {
     FrameWork as_drawn;               ///< its counts
     int batch = 1;                    ///< views at a time, after `change`
     FrameWork work;                   ///< the counts after `change`
+    double beams_every = 0;           ///< one step of that many has lidar beams; 0: none has
     std::vector<OfGpu> gpus;          ///< as chosen, in that order
     std::vector<Otherwise> otherwise;
     /// Share of blending's microseconds (of a step: with backward) that falls to each tile, on the

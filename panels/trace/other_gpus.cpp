@@ -130,6 +130,13 @@ void number_choice(Commands& commands, const char* id, const std::string& now, c
     tooltip(hint);
 }
 
+/// Of a step's lidar beams; empty: it has none.
+std::string beams_text(const PredictionState& state) {
+    if (!state.step || state.beams_every <= 0) return {};
+    if (state.beams_every == 1) return ", beams in each step";
+    return fmt::format("; mean of {:.0f} steps, one with beams", state.beams_every);
+}
+
 /// Below the stages: of a frame, of a step, and the memory, and whether it fits.
 TableCell whole_cell(const PredictionState& state, const PredictionState::OfGpu& gpu,
                      std::size_t below) {
@@ -332,7 +339,8 @@ void OtherGpus::draw(const Snapshot& snapshot, Commands& commands) {
         fmt::format(
             "predicted for {}{}: {} Gaussians, {} visible, {} in the lists", state.from,
             state.training_step > 0 ? fmt::format(", step {}", state.training_step) : std::string(),
-            format_short(work.gaussians), format_short(work.visible), format_short(work.isects)),
+            format_short(work.gaussians), format_short(work.visible), format_short(work.isects)) +
+            beams_text(state),
         ImGui::GetContentRegionAvail().x));
     if (state.gpus.empty()) return empty_note("Choose a GPU to predict for");
     draw_table(state, snapshot.costs.get());

@@ -36,8 +36,10 @@ constexpr int kDepthPasses = 4;
 /// up, at most; of poses (adam_kernels.cu) numbers a Gaussian, blocks that add each up.
 constexpr double kLookBytes = 72, kLookLaunches = 3, kLookBlocks = 128, kMotionParts = 6,
                  kMotionBlocks = 128;
-constexpr double kPoints = 7;      ///< of a Gaussian by the unscented transform
-constexpr double kLossRun = 0.83;  ///< of the loss, executed: all but what its edges skip
+constexpr double kLensNumbers = 14;  ///< of a camera (renderer/math), each a sum in double
+constexpr double kPlacedBytes = 52;  ///< of a Gaussian: its geometry, and where its isects are
+constexpr double kPoints = 7;        ///< of a Gaussian by the unscented transform
+constexpr double kLossRun = 0.83;    ///< of the loss, executed: all but what its edges skip
 
 /// The counts of a frame that the kernels' costs are multiplied by, guessed where they were not
 /// counted.
@@ -386,7 +388,24 @@ class Frame {
         d.again_rounds = d.wait_rounds * 2 / 3;
         d.wait_rounds -= d.again_rounds;
         kernel({"refresh_bounds"}).run(d, f_.candidates / 256, work_.batch);
+        correct_cameras(d);
+    }
+    /// What the photos say of their cameras.
+    void correct_cameras(StageDemand& d) {
         sum_motions(d);
+        if (!work_.intrinsics) return;
+        // Before Adam each Gaussian's rows are summed once more; a block adds up what all left.
+        const double chunks = std::ceil(f_.visible / kBlockThreads), n = work_.batch;
+        run_projection(d, kernel({work_.lens ? "sum_intrinsics_lens" : "sum_intrinsics"}));
+        const CountedKernel add = kernel({"add_intrinsics"});
+        add.run(d, 1, n);
+        const CodeCost turn = code_of(add.loop_with(&CodeCost::global_load, true));
+        const double turns = std::ceil(chunks / kBlockThreads) - 1;
+        d.executed += turn * (kLensNumbers * turns * kBlockWarps * n);
+        d.wait_rounds += turn.rounds * kLensNumbers * turns * n;
+        d.bytes += (f_.visible * kPlacedBytes + 2 * chunks * kLensNumbers * 8) * n;
+        d.again_bytes += counts_.live_isects * kRowSectors * 48 * n;
+        d.launches += 2 * n;
     }
     void sum_motions(StageDemand& d) {
         if (!work_.poses) return;
@@ -419,7 +438,7 @@ class Frame {
         run_projection(d, own.there() ? own : backward_kernel());
         for (const char* name : {"step_batch", "refresh_bounds"})
             kernel({name}).run(d, shown / 256, 1);
-        sum_motions(d);
+        correct_cameras(d);
     }
     /// Rows that any view of a batch shows, or its beams meet, as if what one shows had nothing to
     /// do with another.

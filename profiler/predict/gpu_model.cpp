@@ -37,6 +37,32 @@ ModelDraw drawn(int draw, std::size_t stage, const ModelFit& fit) {
             factor(1, fit.latency_log_sd)};
 }
 
+/// What a stage asks of the GPU, and the time that each resource needs for it.
+struct StageTimes {
+    StageDemand demand;
+    ResourceSeconds resources{};
+};
+std::vector<StageTimes> times_of(const PredictedWork& work, const KernelCosts& costs,
+                                 const GpuDevice& gpu, const ModelFit& fit) {
+    std::vector<StageTimes> out;
+    for (const StageDemand& demand : frame_demands(work, costs, gpu))
+        out.push_back({demand, resource_seconds(demand, gpu, fit)});
+    if (!work.frame.training || !(work.beams.rays > 0) || !(work.beams.every > 1)) return out;
+    // One step with beams, and every - 1 without.
+    PredictedWork rest = work;
+    rest.beams = {};
+    const std::vector<StageTimes> without = times_of(rest, costs, gpu, fit);
+    for (StageTimes& stage : out) {
+        const auto same = std::ranges::find(without, stage.demand.stage,
+                                            [](const StageTimes& s) { return s.demand.stage; });
+        for (std::size_t r = 0; r < kGpuResources; ++r) {
+            const double other = same == without.end() ? 0 : same->resources[r];
+            stage.resources[r] = other + (stage.resources[r] - other) / work.beams.every;
+        }
+    }
+    return out;
+}
+
 /// By sorting; `point` is what the model says without draws, and stays inside.
 PredictedMs interval_of(std::vector<double> seconds, double point) {
     std::sort(seconds.begin(), seconds.end());
@@ -64,13 +90,13 @@ Prediction predict(const PredictedWork& work, const KernelCosts& costs, const Gp
     Prediction out{
         .gpu = gpu.id, .training = work.frame.training, .memory_bytes = predicted_memory(work)};
     out.fits = out.memory_bytes + kOthersBytes <= gpu.memory_gb * 1e9;
-    const std::vector<StageDemand> demands = frame_demands(work, costs, gpu);
+    const std::vector<StageTimes> stages = times_of(work, costs, gpu, fit);
     std::vector<double> totals(kDraws, 0.0);
     double point = 0;
-    for (std::size_t i = 0; i < demands.size(); ++i) {
-        const ResourceSeconds resources = resource_seconds(demands[i], gpu, fit);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+        const auto& [demand, resources] = stages[i];
         ModelFit of_stage = fit;
-        const bool counted = demands[i].counted && !work.estimated;
+        const bool counted = demand.counted && !work.estimated;
         if (!counted)
             for (double* sd : {&of_stage.memory_log_sd, &of_stage.instruction_log_sd})
                 *sd = std::hypot(*sd, fit.guess_log_sd);
@@ -82,7 +108,7 @@ Prediction predict(const PredictedWork& work, const KernelCosts& costs, const Gp
         }
         const double seconds = seconds_of(resources);
         point += seconds;
-        out.stages.push_back(stage_of(demands[i], resources));
+        out.stages.push_back(stage_of(demand, resources));
         out.stages.back().counted = counted;
         out.stages.back().ms = interval_of(std::move(runs), seconds);
     }
@@ -107,7 +133,7 @@ double predicted_memory(const PredictedWork& work) {
     const double planes = 11 + 3 * (f.sh_degree + 1.0) * (f.sh_degree + 1.0),
                  // Parameters; moments, last step, id, statistics and bounds where it trains.
         model = f.training ? planes * 12 + 22 + (adds_views(work) ? planes * 4 + 4 : 0) +
-                                 (work.poses ? 24 : 0)
+                                 (work.poses ? 24 : 0) + (work.intrinsics ? 1 : 0)
                            : planes * 4,
                  beams = f.training ? work.beams.pairs * 1.25 * kPairBytes : 0,
                  slots = 64 + 20,  // a splat and what is counted of it; keys and ranks, twice

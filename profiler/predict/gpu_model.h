@@ -73,7 +73,8 @@ struct BeamWork {
            pairs = 0;  ///< Gaussians in some tile's list; pairs of a tile and a Gaussian
     /// Places of the lists up to the last that a ray of the tile blends: of all, of the longest.
     double walked = 0, longest = 0;
-    double met = 0;  ///< of these places and the tile's warps of 32 rays, where a ray is dimmed
+    double met = 0;    ///< of these places and the tile's warps of 32 rays, where a ray is dimmed
+    double every = 1;  ///< one step of that many has beams; a predicted step is the mean
 };
 
 /// What is to be predicted.
@@ -83,12 +84,13 @@ struct PredictedWork {
     int batch = 1;                ///< views a step (or a frame) draws
     bool estimated = false;       ///< by what_if(), of a frame that was not drawn: an estimate
     bool packed = true;           ///< a frame without gradients ends as bytes for the screen
-    bool lens = false;       ///< drawn through more than a pinhole: a lens, or rows at their times
-    bool unscented = false;  ///< each Gaussian by seven points, whatever the camera
-    bool poses = false;      ///< a step corrects the photos' poses, too,
-    bool look = false;       ///< or learns their exposure and colour
-    bool sky = false;        ///< a sky is drawn, and learned by a step
-    BeamWork beams;          ///< of a step
+    bool lens = false;        ///< drawn through more than a pinhole: a lens, or rows at their times
+    bool unscented = false;   ///< each Gaussian by seven points, whatever the camera
+    bool poses = false;       ///< a step corrects the photos' poses, too,
+    bool intrinsics = false;  ///< and their lenses,
+    bool look = false;        ///< or learns their exposure and colour
+    bool sky = false;         ///< a sky is drawn, and learned by a step
+    BeamWork beams;           ///< of a step
 };
 
 /// How the model's free numbers are set: fitted to public measurements (validation.h).

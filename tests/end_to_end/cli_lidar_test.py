@@ -61,6 +61,15 @@ class Lidar(Case):
         self.assertEqual([s["counted"] for s in rays], [False])
         self.assertGreater(step["ms"]["p50"], before["ms"]["p50"])
         self.assertNotIn("rays", [s["name"] for s in before["stages"]])
+        seldom = self.expect(0, *scene, "--lidar-weight", 0.1, "--lidar-beams", 500, "--lidar-every", 4, *common)
+        self.assertIn("the mean of 4 steps, of which one has beams", seldom.out)
+        a_fourth = [s["ms"]["p50"] for s in seldom.json["predictions"][0]["step"]["stages"] if s["name"] == "rays"]
+        self.assertAlmostEqual(4 * a_fourth[0], rays[0]["ms"]["p50"], places=6)
+        self.assertEqual(seldom.json["counts"]["beams"], {**beams, "every": 4})
+        self.expect(2, *scene, "--lidar-every", 4, says="needs beams")
+        lens = self.expect(0, *scene, "--refine-intrinsics", *common).json
+        self.assertTrue(lens["refine_intrinsics"])
+        self.assertGreater(lens["predictions"][0]["step"]["ms"]["p50"], before["ms"]["p50"])
         again = self.expect(0, "predict", "--model", work, *common).json
         self.assertEqual(again["predictions"][0]["step"], step)
         work.write_text(work.read_text().replace('"walked":', '"crawled":'))

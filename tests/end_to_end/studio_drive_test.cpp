@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "panels/state/drive_state.h"
+#include "panels/state/prediction_state.h"
 #include "renderer/io/images/image_io.h"
 #include "studio_harness.h"
 #include "tests/support/data.h"
@@ -146,6 +147,30 @@ TEST_F(DriveInStudio, it_plays_and_is_scored) {
     // After training steps the shown sweep is drawn again.
     h.session.send(jobs::steps(3));
     EXPECT_TRUE(h.until([&] { return drive()->shown && drive()->shown->step == 3; }));
+}
+
+TEST_F(DriveInStudio, the_beams_of_a_step_are_predicted) {
+    const DrivenTo made;
+    ASSERT_TRUE(h.open(made.path));
+    const auto rays = [&]() -> double {
+        EXPECT_TRUE(command("predict.measure"));
+        EXPECT_TRUE(h.until([&] { return h.state.prediction && h.state.prediction->counted; }));
+        double ms = 0;
+        for (const PredictedStage& stage : h.state.prediction->gpus.at(0).step.stages)
+            if (stage.stage == Stage::rays) ms += stage.ms.p50;
+        return ms;
+    };
+    EXPECT_EQ(rays(), 0);
+    EXPECT_EQ(h.state.prediction->beams_every, 0);
+    ASSERT_TRUE(command("train.set", {"lidar_weight", "0.1"}));
+    EXPECT_TRUE(command("predict.measure"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->beams_every == 1; }));
+    const double each = rays();
+    EXPECT_GT(each, 0);
+    ASSERT_TRUE(command("train.set", {"lidar_every", "4"}));
+    EXPECT_TRUE(command("predict.measure"));
+    ASSERT_TRUE(h.until([&] { return h.state.prediction->beams_every == 4; }));
+    EXPECT_NEAR(rays(), each / 4, 1e-9);
 }
 
 TEST_F(DriveInStudio, recordings_are_read_beside_what_is_open) {

@@ -140,7 +140,12 @@ TEST(CudaLaunches, OfSkyAndBeamsAreTheModels) {
     };
     const double without = launches();
     work.sky = true;
-    EXPECT_EQ(enqueued_by_a_step(settings, capture) - neither, launches() - without);
+    const std::uint64_t with_sky = enqueued_by_a_step(settings, capture);
+    EXPECT_EQ(with_sky - neither, launches() - without);
+    const double before = launches();
+    work.intrinsics = true;
+    settings.refine_intrinsics = true;
+    EXPECT_EQ(enqueued_by_a_step(settings, capture) - with_sky, launches() - before);
 }
 
 }  // namespace

@@ -240,13 +240,16 @@ TEST(PredictModel, LensesPosesAndLooksCostWhatTheirKernelsDo) {
         return stage_of(p, stage).ms.p50 / stage_of(plain, stage).ms.p50;
     };
     const Prediction lens = with(&PredictedWork::lens), poses = with(&PredictedWork::poses),
-                     look = with(&PredictedWork::look), points = with(&PredictedWork::unscented);
+                     look = with(&PredictedWork::look), points = with(&PredictedWork::unscented),
+                     intrinsics = with(&PredictedWork::intrinsics);
     EXPECT_GT(dearer(lens, Stage::project), 1.01);
     EXPECT_GT(dearer(lens, Stage::project_backward), 1);
     EXPECT_GT(dearer(points, Stage::project), dearer(lens, Stage::project)) << "a loop of seven";
     EXPECT_GT(dearer(points, Stage::project_backward), dearer(lens, Stage::project_backward));
     EXPECT_GT(dearer(poses, Stage::project_backward), 1.05);
     EXPECT_DOUBLE_EQ(dearer(poses, Stage::project), 1);
+    EXPECT_GT(dearer(intrinsics, Stage::project_backward), 1.02);
+    EXPECT_DOUBLE_EQ(dearer(intrinsics, Stage::blend_backward), 1);
     EXPECT_GT(dearer(look, Stage::loss), 1.2);
     EXPECT_DOUBLE_EQ(dearer(look, Stage::blend), 1);
 }
@@ -271,6 +274,9 @@ TEST(PredictModel, TheBuiltInTableHasEveryKernelForEveryGpu) {
                                  "project_backward_unscented<BatchMotionSink, true>",
                                  "sum_motion<float>",
                                  "sum_motion<double>",
+                                 "sum_intrinsics",
+                                 "sum_intrinsics_lens",
+                                 "add_intrinsics",
                                  "find_ranges",
                                  "make_items",
                                  "look_up_slots",
@@ -342,6 +348,14 @@ TEST(PredictModel, BeamsCostWhatTheirListsDo) {
     EXPECT_DOUBLE_EQ(predict_frame(beams, test::round_costs(), device(), {}).total.p50,
                      predict_frame(central(), test::round_costs(), device(), {}).total.p50);
     EXPECT_DOUBLE_EQ(what_if(beams, {6e6, 0, 0, -1, 0}).beams.listed, 8e4);
+    // The mean of eight steps: an eighth of the beams, and of what else they bring.
+    PredictedWork seldom = beams;
+    seldom.beams.every = 8;
+    EXPECT_NEAR(more_ms(seldom, Stage::rays), some / 8, 1e-9);
+    EXPECT_GT(more_ms(seldom, Stage::project_backward), 0);
+    EXPECT_LT(more_ms(seldom, Stage::project_backward),
+              more_ms(beams, Stage::project_backward) / 7);
+    EXPECT_DOUBLE_EQ(more_ms(seldom, Stage::blend), 0);
 }
 
 TEST(PredictModel, ListingCostsWhatIsListedAndWhoListsIt) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "app/backend/beam_work.h"
 #include "app/backend/counted_work.h"
 #include "app/backend/frame_work.h"
 #include "app/backend/measured_times.h"
@@ -15,12 +16,9 @@
 #include "app/cli/subcommand.h"
 #include "app/paths/path_contents.h"
 #include "base/json_write.h"
-#include "base/parallel.h"
 #include "base/try.h"
 #include "profiler/predict/validation.h"
 #include "renderer/io/splats/splat_io.h"
-#include "renderer/math/along_ray.h"
-#include "renderer/rays/lists.h"
 #include "renderer/scene/camera_lens.h"
 #include "trainer/lidar/lidar_beams.h"
 
@@ -32,8 +30,10 @@ struct PredictArguments {
     PictureArguments picture;  // how it is projected
     CaptureArguments loading;
     int views = 0, width = 0, height = 0, sh_degree = 3, batch = 1;
-    double gaussians = 0, lidar_weight = 0, lidar_beams = TrainingSettings().lidar_beams;
-    bool list = false, validation = false, poses = false, look = false, sky = false;
+    double gaussians = 0, lidar_weight = 0, lidar_beams = TrainingSettings().lidar_beams,
+           lidar_every = TrainingSettings().lidar_every;
+    bool list = false, validation = false, poses = false, intrinsics = false, look = false,
+         sky = false;
 };
 
 void add_options(CLI::App& app, PredictArguments& a) {
@@ -57,6 +57,8 @@ void add_options(CLI::App& app, PredictArguments& a) {
     add_value(app, "--projection NAME", a.picture.projection, CLI::IsMember({"auto", "ewa", "ut"}),
               "project by the lens's Jacobian (ewa), by seven points (ut), or as trained [auto]");
     app.add_flag("--refine-poses", a.poses, "predict training that corrects photo poses");
+    app.add_flag("--refine-intrinsics", a.intrinsics,
+                 "predict training that corrects the cameras' lenses");
     app.add_flag("--appearance", a.look, "predict training that learns exposure and colour");
     app.add_flag("--sky", a.sky,
                  "predict frames and training with a sky, as of scenes that have one");
@@ -64,6 +66,8 @@ void add_options(CLI::App& app, PredictArguments& a) {
               "predict training on --capture's lidar, counting its beams; 0 = photos only [0]");
     add_value(app, "--lidar-beams N", a.lidar_beams, whole_from(64, 10000000),
               fmt::format("approximate number of lidar rays per step [{}]", a.lidar_beams).c_str());
+    add_value(app, "--lidar-every K", a.lidar_every, whole_from(1, 1000),
+              "predict the mean of K steps, of which one has lidar rays [1]");
     add_value(app, "--model FILE", a.model, "counts from a file that -o wrote, instead of a scene");
     add_value(app, "-o,--output FILE", a.output,
               "write the counts to this file, for --model on another machine");
@@ -87,43 +91,6 @@ Result<std::vector<NamedCamera>> cameras_for(const PredictArguments& a,
     return orbit_cameras(place_of(model), 16, width, height);
 }
 
-bool is_met(const RayGaussian& g, const CameraRay& ray, float alpha_min) {
-    Mat3d whitening;
-    for (int k = 0; k < 9; ++k) whitening.m[k / 3][k % 3] = g.whitening[k];
-    const auto at =
-        math::nearest(whitening, ray.origin - Vec3d{g.mean.x, g.mean.y, g.mean.z}, ray.direction);
-    return at.hit >= 0 && std::exp2(g.log2_opacity) * std::exp(-at.distance2 / 2) >= alpha_min;
-}
-/// What the beams of a step meet.
-BeamWork beam_work(const GaussianModel& model, const BeamPlan& plan, const RasterRules& rules) {
-    const RayTiles tiles(plan.rays, plan.sensor_from_world);
-    const RayImage image = trace_rays(model, {}, tiles, {plan.place, {}}, rules);
-    BeamWork out{.rays = static_cast<double>(tiles.rays()),
-                 .tiles = static_cast<double>(tiles.tiles().size()),
-                 .listed = static_cast<double>(image.visible),
-                 .pairs = static_cast<double>(image.pairs)};
-    std::vector<double> met(tiles.tiles().size());
-    std::vector<std::uint32_t> last(met.size());
-    parallel_for(met.size(), 1, [&](std::size_t i) {
-        const std::span of_tile =
-            std::span(tiles.ray_of()).subspan(tiles.tiles()[i].first, tiles.tiles()[i].count);
-        for (const std::uint32_t ray : of_tile) last[i] = std::max(last[i], image.last[ray]);
-        for (std::uint32_t place = 0; place < last[i]; ++place) {
-            const auto meets =
-                [&, &g = image.lists->at(image.lists->of_tile[image.lists->begin[i] + place])](
-                    auto ray) { return is_met(g, plan.rays[ray], rules.alpha_min); };
-            for (std::size_t from = 0; from < of_tile.size(); from += 32)
-                met[i] += std::ranges::any_of(
-                    of_tile.subspan(from, std::min<std::size_t>(32, of_tile.size() - from)), meets);
-        }
-    });
-    for (std::size_t i = 0; i < met.size(); ++i) {
-        out.walked += last[i];
-        out.longest = std::max<double>(out.longest, last[i]);
-        out.met += met[i];
-    }
-    return out;
-}
 /// Gives each work the beams of a step.
 Result<void> count_beams(const PredictArguments& a, const Capture* capture,
                          const GaussianModel& model, Compatibility compatibility,
@@ -137,6 +104,7 @@ Result<void> count_beams(const PredictArguments& a, const Capture* capture,
     for (std::size_t step = 0; step < works.size(); ++step)
         if (const auto plan = beams.plan(settings, step))
             works[step].beams = beam_work(model, *plan, rules_of(compatibility));
+    for (PredictedWork& work : works) work.beams.every = a.lidar_every;
     return {};
 }
 
@@ -201,6 +169,7 @@ Result<PredictedWork> work_to_predict(const PredictArguments& a, const CommonArg
     }
     if (a.picture.projection != "auto") work.unscented = a.picture.projection == "ut";
     work.poses = a.poses;
+    work.intrinsics = a.intrinsics;
     work.look = a.look;
     work.sky = work.sky || a.sky;
     WhatIf change{.batch = a.batch};
@@ -233,6 +202,8 @@ Result<int> run(const PredictArguments& a, const CommonArguments& common) {
     if (!a.model.empty() && (!a.capture.empty() || !a.cameras.empty() || a.views > 0))
         return fail(ErrorKind::usage, a.model, "counts are of the views they were made from",
                     "--capture, --cameras and --views go with a scene");
+    if (!(a.lidar_weight > 0) && a.lidar_every > 1)
+        return fail(ErrorKind::usage, "", "--lidar-every needs beams", "add --lidar-weight");
     if (!a.model.empty() && a.lidar_weight > 0)
         return fail(ErrorKind::usage, a.model, "--lidar-weight counts beams of a scene",
                     "counts made with it have them already");

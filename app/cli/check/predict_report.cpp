@@ -85,6 +85,7 @@ Json predictions_json(const PredictSubject& subject, const PredictedWork& work,
              {"sizes_differ", subject.sizes_differ},
              {"batch", work.batch},
              {"refine_poses", work.poses},
+             {"refine_intrinsics", work.intrinsics},
              {"appearance", work.look},
              {"sky", work.sky},
              {"counts", std::move(counts)},
@@ -130,6 +131,9 @@ void say_predictions(const Json& out) {
     if (out["counts"].contains("beams"))
         say("lidar: {rays:rate} beams per step in {tiles:rate} tiles, {pairs:rate} pairs with "
             "{listed:rate} Gaussians",
+            out["counts"]["beams"]);
+    if (out["counts"].contains("beams") && out["counts"]["beams"]["every"] > 1)
+        say("a step's time is the mean of {every:.0f} steps, of which one has beams",
             out["counts"]["beams"]);
     for (const Json& gpu : out["predictions"]) {
         say("\n{name} ({gpu}), predicted:", gpu);

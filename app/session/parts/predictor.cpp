@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "app/backend/beam_work.h"
 #include "app/backend/frame_work.h"
 #include "profiler/predict/validation.h"
 #include "renderer/scene/camera_lens.h"
@@ -14,6 +15,22 @@ namespace gs {
 namespace {
 
 constexpr const char* kFirstChoice = "h200,rtx4090";
+constexpr std::uint64_t kSweepsTried = 16;  ///< some may be damaged
+
+/// Of the next step that has some, if the run learns from a lidar.
+BeamWork beams_of_step(const Trainer& trainer, Compatibility compatibility) {
+    const TrainingSettings& settings = trainer.settings();
+    if (settings.lidar_weight <= 0) return {};
+    LidarBeams beams(trainer.capture().lidars, trainer.capture().origin);
+    if (beams.empty() || !beams.open()) return {};
+    std::shared_ptr<const BeamPlan> plan;
+    for (std::uint64_t step = 0; step < kSweepsTried && !plan; ++step)
+        plan = beams.plan(settings, trainer.steps_done() + step);
+    if (!plan) return {};
+    BeamWork out = beam_work(trainer.model(), *plan, rules_of(compatibility));
+    out.every = settings.lidar_every;
+    return out;
+}
 
 /// Changes predicted together with the answer: on top of the user's own what-if.
 std::vector<std::pair<std::string, WhatIf>> usual_changes(const PredictedWork& work,
@@ -72,8 +89,11 @@ void Predictor::measure(const Shown& shown, const ViewRequest& request) {
     counted_->sky = options.sky && (scene.trainer ? scene.trainer->settings().sky != SkyKind::none
                                                   : !scene.model->sky.empty());
     if (scene.trainer) {
-        counted_->poses = scene.trainer->settings().refine_poses;
-        counted_->look = scene.trainer->settings().appearance != AppearanceMode::none;
+        const TrainingSettings& settings = scene.trainer->settings();
+        counted_->poses = settings.refine_poses;
+        counted_->intrinsics = settings.refine_intrinsics;
+        counted_->look = settings.appearance != AppearanceMode::none;
+        counted_->beams = beams_of_step(*scene.trainer, options.compatibility);
     }
     state_.camera = camera;
     state_.training_step = scene.steps_done();
@@ -140,6 +160,7 @@ void Predictor::publish() {
         state_.as_drawn = counted_->frame;
         state_.work = work.frame;
         state_.batch = work.batch;
+        state_.beams_every = work.beams.rays > 0 ? work.beams.every : 0;
         for (const GpuDevice& gpu : chosen_)
             state_.gpus.push_back({gpu.id, gpu.name, predict_frame(work, *costs_, gpu, fit),
                                    predict_step(work, *costs_, gpu, fit)});
