@@ -9,13 +9,14 @@ A cubin has a section .text.KERNEL a kernel; from Volta to Blackwell every instr
 
 tools/sass_flow.py finds loops in it, tools/sass_costs.py counts. No disassembler is needed.
 """
+import ctypes
 import dataclasses
 import pathlib
 import struct
 
 FATBIN_MAGIC = 0xBA55ED50
 ELF_ENTRY, PTX_ENTRY = 2, 1
-COMPRESSED = 0x2000 | 0x8000  # flags of an entry: LZ4, Zstandard
+LZ4, ZSTANDARD = 0x2000, 0x8000  # flags of an entry
 INSTRUCTION = 16  # bytes
 NO_SCOREBOARD = 7
 ALWAYS = 7  # the guard, and a branch's predicate, that is true
@@ -68,6 +69,19 @@ def branch_target(index: int, at: Instruction, architecture: int) -> int | float
     return int(target) if target == int(target) else target
 
 
+def decompress(frame: bytes, size: int) -> bytes:
+    """Of one Zstandard frame; `size` is that of the content."""
+    try:
+        zstd = ctypes.CDLL("libzstd.so.1")
+    except OSError as error:
+        raise BadCode(f"the code is compressed, and without libzstd.so.1 it cannot be read ({error}); install libzstd") from error
+    zstd.ZSTD_decompress.restype = ctypes.c_size_t
+    content = ctypes.create_string_buffer(size)
+    if zstd.ZSTD_decompress(content, ctypes.c_size_t(size), frame, ctypes.c_size_t(len(frame))) != size:
+        raise BadCode(f"a damaged entry: its {len(frame)} bytes are not {size} bytes compressed")
+    return content.raw
+
+
 def fat_entries(data: bytes) -> list[tuple[int, int, bytes]]:
     """(kind, architecture, content) of every entry of an object's fat binaries."""
     found, at = [], 0
@@ -80,9 +94,14 @@ def fat_entries(data: bytes) -> list[tuple[int, int, bytes]]:
             kind, _, head, size = struct.unpack_from("<HHIQ", data, at)
             architecture, = struct.unpack_from("<I", data, at + 28)
             flags, = struct.unpack_from("<Q", data, at + 40)
-            if flags & COMPRESSED and kind == ELF_ENTRY:
-                raise BadCode("the code is compressed; nvcc --no-compress leaves it as it is")
-            found.append((kind, architecture, b"" if flags & COMPRESSED else data[at + head:at + head + size]))
+            content = data[at + head:at + head + size]
+            if flags & LZ4:
+                raise BadCode("the code is compressed as LZ4; nvcc --no-compress leaves it as it is")
+            if flags & ZSTANDARD:  # padded to 8 bytes
+                compressed, = struct.unpack_from("<I", data, at + 16)
+                whole, = struct.unpack_from("<Q", data, at + 56)
+                content = decompress(content[:compressed], whole)
+            found.append((kind, architecture, content))
             at += head + size
     return found
 

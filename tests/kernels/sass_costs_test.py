@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """The rules of tools/sass_costs.py and what it reads code with, on objects made up for it byte by byte. Needs no CUDA."""
+import ctypes
 import pathlib
 import struct
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 sys.path.insert(0, str(TOOLS))
@@ -84,6 +86,15 @@ def entry(kind, architecture, content, flags=0x11):
     return struct.pack("<HHIQIIHHIIIQ", kind, 0x101, 48, len(content), 0, 0, 0, 0, architecture, 0, 0, flags) + content
 
 
+def compressed(kind, architecture, content, size=None):
+    """An entry as nvcc --compress-mode=size writes it, padded. `size`: what the entry says of its content."""
+    zstd, frame = ctypes.CDLL("libzstd.so.1"), ctypes.create_string_buffer(len(content) + 100)
+    used = zstd.ZSTD_compress(frame, ctypes.c_size_t(len(frame)), content, ctypes.c_size_t(len(content)), 19)
+    padded = frame.raw[:used] + bytes(-used % 8)
+    return struct.pack("<HHIQIIHHIIIQQQ", kind, 0x101, 64, len(padded), used, 0, 0, 0, architecture, 0, 0, 0x8011, 0,
+                       len(content) if size is None else size) + padded
+
+
 def fatbin(*entries):
     body = b"".join(entries)
     return b"object" + struct.pack("<IHHQ", 0xBA55ED50, 1, 16, len(body)) + body + b"end"
@@ -126,12 +137,24 @@ class Code(unittest.TestCase):
         elf = cubin([one(EXIT)])
         self.assertEqual(sass_code.fat_entries(fatbin(entry(1, 90, b".version 9.0"), entry(2, 80, elf))),
                          [(1, 90, b".version 9.0"), (2, 80, elf)])
-        with self.assertRaisesRegex(sass_code.BadCode, "--no-compress"):
-            sass_code.fat_entries(fatbin(entry(2, 90, elf, flags=0x8011)))
-        # PTX may be compressed: it is only left out
-        self.assertEqual(sass_code.fat_entries(fatbin(entry(1, 90, b"abc", flags=0x8011))), [(1, 90, b"")])
         with self.assertRaisesRegex(sass_code.BadCode, "fat binary of"):
             sass_code.fat_entries(fatbin(entry(2, 90, elf))[:200])
+
+    def test_compressed_fat_binaries(self):
+        elf, text = cubin([one(EXIT)] * 100), b".version 9.0" + bytes(50)
+        data = fatbin(compressed(1, 90, text), compressed(2, 90, elf), entry(2, 80, elf))
+        self.assertLess(len(data), 2 * len(elf))
+        self.assertEqual(sass_code.fat_entries(data), [(1, 90, text), (2, 90, elf), (2, 80, elf)])
+        magic = data.index(b"\x28\xb5\x2f\xfd")
+        for damaged in (data[:magic] + b"damaged" + data[magic + 7:], fatbin(compressed(2, 90, elf, len(elf) + 1)),
+                        fatbin(compressed(2, 90, elf, len(elf) - 1))):
+            with self.assertRaisesRegex(sass_code.BadCode, "damaged entry"):
+                sass_code.fat_entries(damaged)
+        with unittest.mock.patch("ctypes.CDLL", side_effect=OSError("not found")):
+            with self.assertRaisesRegex(sass_code.BadCode, "libzstd.so.1"):
+                sass_code.fat_entries(data)
+        with self.assertRaisesRegex(sass_code.BadCode, "--no-compress"):
+            sass_code.fat_entries(fatbin(entry(2, 90, elf, flags=0x2011)))
 
     def test_damaged_files_are_told(self):
         for damaged in (b"no ELF", cubin([one(EXIT)])[:-70]):
