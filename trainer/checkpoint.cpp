@@ -325,6 +325,7 @@ Result<void> read_arrays(Reader& reader, const RunNumbers& n, const TrainingSett
     adam.steps = n.steps;
     adam.base = n.base;
     adam.batch = batch_of(settings);
+    adam.seed = static_cast<std::uint64_t>(settings.seed);
     adam.planes = static_cast<int>(n.planes);
     std::copy_n(n.highest, kLearningGroups, adam.highest.begin());
     const Result<void> rows = try_each_row_array(

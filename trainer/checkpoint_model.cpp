@@ -67,7 +67,8 @@ Result<CheckpointModel> read_checkpoint_model(const fs::path& checkpoint) {
     const Span span(Stage::checkpoint);
     GS_TRY(auto contents, read_checkpoint(checkpoint, nullptr));
     CheckpointModel out;
-    LazyAdam(contents.arrays.model, contents.arrays.adam).flush(contents.arrays.model);
+    RunArrays& run = contents.arrays;
+    LazyAdam(run.model, run.adam, std::as_const(run.identity.tags).span()).flush(run.model);
     out.model = std::move(contents.arrays.model);
     out.steps = contents.steps();
     out.sh_degree = std::min(sh_degree_at(contents.settings, out.steps), out.model.sh_degree);

@@ -41,8 +41,12 @@ struct BlockHashes {
         for (std::size_t p = 0; p < planes; ++p)
             after = hash_bytes(bytes(model.plane(static_cast<int>(p)) + g.block * kBlock, kBlock),
                                after);
-        const std::size_t moments = planes * 2 * kBlock;
-        after = hash_bytes(bytes(adam_state.moments.data() + g.block * moments, moments), after);
+        const std::size_t moments = planes * kBlock;
+        after =
+            adam_state.codes.empty()
+                ? hash_bytes(bytes(adam_state.moments.data() + 2 * g.block * moments, 2 * moments),
+                             after)
+                : hash_bytes(bytes(adam_state.codes.data() + g.block * moments, moments), after);
         adam.fetch_add(after, std::memory_order_relaxed);
     }
 
@@ -50,7 +54,8 @@ struct BlockHashes {
     std::uint64_t seed_of(const BlockGradients& g) const {
         return hash64(first_block + g.block) ^ g.mask;
     }
-    static std::span<const std::byte> bytes(const float* from, std::size_t n) {
+    template <class T>
+    static std::span<const std::byte> bytes(const T* from, std::size_t n) {
         return std::as_bytes(std::span(from, n));
     }
 };
@@ -246,7 +251,7 @@ void CpuTraining::start(std::shared_ptr<const Capture> capture, RunArrays arrays
 void CpuTraining::follow_run() {
     const bool no_share = share_ != nullptr && run_.model.count == 0;  // more ranks than blocks
     CHECK(consistent(run_) || no_share, "{} rows", run_.model.count);
-    adam_ = LazyAdam(run_.model, run_.adam);
+    adam_ = LazyAdam(run_.model, run_.adam, std::as_const(run_.identity.tags).span());
     adam_.set_filter(std::as_const(run_.filter).span());
 }
 

@@ -78,6 +78,7 @@ std::uint64_t Trainer::State::hash_of_arrays() const {
     look_at_arrays(*backend, [&](const RunArrays& arrays) {
         out = hash_array(arrays.model.values.span());
         out = hash_array(arrays.adam.moments.span(), out);
+        if (!arrays.adam.codes.empty()) out = hash_array(arrays.adam.codes.span(), out);
         out = hash_array(arrays.adam.last_step.span(), out);
         out = hash_array(arrays.appearance.values.span(), out);
         if (const Sky& sky = arrays.model.sky; !sky.empty())

@@ -387,7 +387,7 @@ class Frame {
         d.again_set = k.places() * 256 * planes() * 12;
         d.again_rounds = d.wait_rounds * 2 / 3;
         d.wait_rounds -= d.again_rounds;
-        kernel({"refresh_bounds"}).run(d, f_.candidates / 256, work_.batch);
+        kernel({"refresh_bounds<false>"}).run(d, f_.candidates / 256, work_.batch);
         correct_cameras(d);
     }
     /// What the photos say of their cameras.
@@ -396,7 +396,8 @@ class Frame {
         if (!work_.intrinsics) return;
         // Before Adam each Gaussian's rows are summed once more; a block adds up what all left.
         const double chunks = std::ceil(f_.visible / kBlockThreads), n = work_.batch;
-        run_projection(d, kernel({work_.lens ? "sum_intrinsics_lens" : "sum_intrinsics"}));
+        run_projection(
+            d, kernel({work_.lens ? "sum_intrinsics_lens<false>" : "sum_intrinsics<false>"}));
         const CountedKernel add = kernel({"add_intrinsics"});
         add.run(d, 1, n);
         const CodeCost turn = code_of(add.loop_with(&CodeCost::global_load, true));
@@ -436,7 +437,7 @@ class Frame {
         const CountedKernel own =
             projection("project_backward", work_.poses ? "<BatchMotionSink*" : "<BatchSink*");
         run_projection(d, own.there() ? own : backward_kernel());
-        for (const char* name : {"step_batch", "refresh_bounds"})
+        for (const char* name : {"step_batch<false>", "refresh_bounds<false>"})
             kernel({name}).run(d, shown / 256, 1);
         correct_cameras(d);
     }

@@ -86,12 +86,12 @@ StageDemand beam_demand(const PredictedWork& work, const KernelCosts& costs, con
                                  kBlockThreads),
                  passes = std::ceil((kWarpThreads + std::log2(b.tiles + 1)) / 8);
     StageDemand d{.stage = Stage::rays};
-    kernel("count_beam_pairs").run(d, rows, 1);
-    kernel("emit_beam_pairs").run(d, met, 1);
+    kernel("count_beam_pairs<false>").run(d, rows, 1);
+    kernel("emit_beam_pairs<false>").run(d, met, 1);
     kernel("radix_pass<unsigned int>").run_passes(d, b.pairs, passes);
     kernel("find_beam_lists").run(d, std::ceil(b.pairs / kBlockThreads), 1);
     const CountedKernel there = kernel("trace_beams"), back = kernel("trace_beams_backward"),
-                        add = kernel("add_beams");
+                        add = kernel("add_beams<false>");
     walk_lists(d, there, b, kForward, there.loop_with(&CodeCost::fp32, true), 1, 1, 1);
     const LoopCost* const walk = back.loop_with(&CodeCost::fp32, false);
     double exchanged = 0;  // in one trip of the loop that halves them; the walk has the rest

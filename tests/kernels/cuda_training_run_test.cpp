@@ -13,7 +13,6 @@
 #include "tests/support/emulator/emulator.h"
 #include "tests/support/temporary_folder.h"
 #include "trainer/cuda/step_engine.h"
-#include "trainer/density/run_edit.h"
 
 namespace gs {
 namespace {
@@ -155,17 +154,22 @@ TEST_F(CudaTrainingRun, StepByStepAsTheCpu) {
 
 TEST_F(CudaTrainingRun, SameBitsInAnySchedule) {
     const auto capture = small_capture(24, 20, 100);
+    TrainingSettings settings = busy_settings();
     const auto run = [&](std::uint64_t seed, bool deferred) {
         test::schedule(seed, deferred);
         auto backend = cuda_training();
         TrainingBackend* kept = backend.get();
-        const auto trainer = trainer_on(std::move(backend), capture, busy_settings());
+        const auto trainer = trainer_on(std::move(backend), capture, settings);
         losses_of(*trainer, 9);
         return kept->arrays();
     };
-    const RunArrays first = run(1, false);
-    EXPECT_TRUE(test::same_arrays(first, run(2, false)));
-    EXPECT_TRUE(test::same_arrays(first, run(3, true)));
+    for (const bool compact : {false, true}) {
+        settings.compact_moments = compact;
+        const RunArrays first = run(1, false);
+        EXPECT_EQ(first.adam.codes.empty(), !compact);
+        EXPECT_TRUE(test::same_arrays(first, run(2, false)));
+        EXPECT_TRUE(test::same_arrays(first, run(3, true)));
+    }
 }
 
 TEST_F(CudaTrainingRun, WatchingChangesNothing) {
@@ -201,28 +205,29 @@ TEST_F(CudaTrainingRun, CheckpointsMoveBetweenBackends) {
     const test::TemporaryFolder folder;
     const fs::path path = folder / "run.gsc";
     const auto make = [](bool device) { return device ? cuda_training() : make_cpu_training(); };
-    for (const bool from_device : {false, true})
-        for (const bool to_device : {false, true}) {
-            SCOPED_TRACE(fmt::format("{} to {}", from_device, to_device));
-            auto backend = make(from_device);
-            TrainingBackend* kept = backend.get();
-            const auto straight = trainer_on(std::move(backend), capture, busy_settings());
-            losses_of(*straight, 5);
-            ASSERT_TRUE(straight->save_checkpoint(path));
-            auto second = make(to_device);
-            TrainingBackend* resumed = second.get();
-            const auto trainer = required(Trainer::resume(path, capture, std::move(second)));
-            EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
-            for (int i = 0; i < 4; ++i) {
-                straight->step();
-                trainer->step();
-            }
-            if (from_device == to_device)
-                EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
-            else
-                EXPECT_LT(test::share_without_twin(straight->model(), trainer->model(), 0.02),
-                          0.05);
+    TrainingSettings settings = busy_settings();
+    for (int kind = 0; kind < 8; ++kind) {
+        const bool from_device = (kind & 1) != 0, to_device = (kind & 2) != 0;
+        settings.compact_moments = (kind & 4) != 0;
+        SCOPED_TRACE(fmt::format("{} to {}, {}", from_device, to_device, kind / 4));
+        auto backend = make(from_device);
+        TrainingBackend* kept = backend.get();
+        const auto straight = trainer_on(std::move(backend), capture, settings);
+        losses_of(*straight, 5);
+        ASSERT_TRUE(straight->save_checkpoint(path));
+        auto second = make(to_device);
+        TrainingBackend* resumed = second.get();
+        const auto trainer = required(Trainer::resume(path, capture, std::move(second)));
+        EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
+        for (int i = 0; i < 4; ++i) {
+            straight->step();
+            trainer->step();
         }
+        if (from_device == to_device)
+            EXPECT_TRUE(test::same_arrays(kept->arrays(), resumed->arrays()));
+        else
+            EXPECT_LT(test::share_without_twin(straight->model(), trainer->model(), 0.02), 0.05);
+    }
 }
 
 TEST_F(CudaTrainingRun, ASteadyStepNeitherAllocatesNorWaits) {
@@ -456,23 +461,19 @@ std::vector<double> camera_gradient(std::unique_ptr<TrainingBackend> backend, bo
                                     BatchPart part) {
     const auto capture = small_capture(24, 20, 60);
     RunArrays arrays = arrays_of(capture);
-    std::vector<std::uint32_t> rows;
-    for (std::uint32_t row = 0; locks && row < arrays.model.count; row += 2) rows.push_back(row);
-    lock_rows(arrays, rows, true);
+    for (std::size_t row = 0; locks && row < arrays.model.count; row += 2)
+        arrays.identity.tags[row] |= kLockedTag;
     StepPlan plan = plan_of(*capture, 0);
     plan.options.motion = plan.options.intrinsics = true;
     plan.part = part;
     backend->start(capture, std::move(arrays));
     StepOutcome outcome = backend->step(plan);
     for (const StepOutcome& known : backend->pending_outcomes()) outcome = known;
+    const auto least = 6 * sizeof(float) * backend->count() + math::kLensNumbers * sizeof(double);
     std::uint64_t listed = 0, on_device = 0;
-    for (const MemoryUse& use : backend->memory()) {
-        on_device += use.device ? use.bytes : 0;
-        if (use.category == "gradients of cameras") listed += use.bytes;
-    }
-    EXPECT_GE(listed, on_device == 0 ? 0
-                                     : 6 * sizeof(float) * backend->count() +
-                                           math::kLensNumbers * sizeof(double));
+    for (const MemoryUse& use : backend->memory())
+        (use.category == "gradients of cameras" ? listed : on_device) += use.device ? use.bytes : 0;
+    EXPECT_GE(listed, on_device == 0 ? 0 : least);
     const auto [turn, move] = *outcome.motion;
     std::vector<double> all{turn.x, turn.y, turn.z, move.x, move.y, move.z};
     all.insert(all.end(), outcome.intrinsics->begin(), outcome.intrinsics->end());

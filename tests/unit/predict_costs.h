@@ -54,7 +54,7 @@ void add_world(Row&& row) {
     row("step_sky", "kernel,0,,25,0,0,130,90,20,40,3,0,0,20,0,500,8");
     row("step_sky", "0,0,,,,0,106,66,20,30,3,0,0,16,0,420,7");
     row("step_sky", "1,0,a.cu:75,,,1,24,24,0,10,0,0,0,4,0,80,1");
-    for (const char* kernel : {"count_beam_pairs", "emit_beam_pairs"})
+    for (const char* kernel : {"count_beam_pairs<false>", "emit_beam_pairs<false>"})
         row(kernel, "kernel,0,,60,0,0,1600,130,640,350,70,0,0,110,0,5500,16");
     row("find_beam_lists", "kernel,0,,12,0,0,60,45,0,20,0,0,0,6,0,280,4");
     row("trace_beams", "kernel,0,,66,10240,0,370,190,63,96,4,5,5,39,0,1200,31");
@@ -68,12 +68,12 @@ void add_world(Row&& row) {
     row(back, "2,1,a.cu:287,,,2,243,20,136,49,4,6,1,6,0,570,2");
     row(back, "3,2,a.cu:251,,,3,146,140,4,130,0,0,0,0,4,800,1");
     row(back, "4,1,a.cu:300,,,2,55,55,8,30,0,8,0,2,0,160,0");
-    row("add_beams", "kernel,0,,84,0,0,840,570,310,150,28,0,0,87,0,2600,17");
-    row("add_beams", "1,0,a.cu:348,,,1,85,85,0,5,0,0,0,26,0,350,1");
+    row("add_beams<false>", "kernel,0,,84,0,0,840,570,310,150,28,0,0,87,0,2600,17");
+    row("add_beams<false>", "1,0,a.cu:348,,,1,85,85,0,5,0,0,0,26,0,350,1");
     row("project_backward<BatchSink, true>",
         "kernel,0,,100,2848,0,4000,500,1600,700,60,30,30,290,10,16000,36");
-    row("refresh_bounds", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
-    row("step_batch", "kernel,0,,60,0,0,600,100,90,200,20,0,0,30,0,2500,5");
+    row("refresh_bounds<false>", "kernel,0,,31,0,0,300,100,90,60,6,0,0,20,10,1500,3");
+    row("step_batch<false>", "kernel,0,,60,0,0,600,100,90,200,20,0,0,30,0,2500,5");
 }
 
 /// Every kernel that the model looks for, on `architecture`, with loops where it looks for loops.

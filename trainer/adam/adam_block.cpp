@@ -23,6 +23,7 @@ using V = hn::Vec<D>;
 /// What the lanes of one vector slept through.
 struct Sleep {
     V pending[kLearningGroups], decay1, decay2;
+    hn::Mask<D> slept;  ///< a step at least
 
     HWY_INLINE Sleep(const Block& b, std::size_t lane) {
         const D d;
@@ -35,13 +36,115 @@ struct Sleep {
         const auto slots = hn::Load(di, slot), ages = hn::Load(di, age);
         for (int g = 0; g < kLearningGroups; ++g)
             pending[g] = hn::GatherIndex(d, b.pending[g], slots);
+        slept = hn::RebindMask(d, hn::Gt(ages, hn::Zero(di)));
         decay1 = hn::GatherIndex(d, b.decay1, ages);
         decay2 = hn::GatherIndex(d, b.decay2, ages);
     }
 };
 
+using DU = hn::RebindToUnsigned<D>;
+using VU = hn::Vec<DU>;
+using DCode = hn::Rebind<std::uint16_t, D>;
+
+template <class Short>
+HWY_INLINE V value_of(VU code) {
+    const DU du;
+    const V sum =
+        hn::BitCast(D(), hn::Add(hn::ShiftLeft<Short::kShift>(code), hn::Set(du, Short::kFirst)));
+    return hn::Sub(sum, hn::Set(D(), Short::unit()));
+}
+template <class Short>
+HWY_INLINE VU code_of(V x, VU random) {
+    const DU du;
+    const VU bits = hn::BitCast(du, hn::Add(x, hn::Set(D(), Short::unit()))),
+             up = hn::And(random, hn::Set(du, Short::kRest));
+    return hn::Min(
+        hn::ShiftRight<Short::kShift>(hn::Sub(hn::Add(bits, up), hn::Set(du, Short::kFirst))),
+        hn::Set(du, Short::kMost));
+}
+/// math::hash32().
+HWY_INLINE VU hash(VU x) {
+    const DU du;
+    x = hn::Mul(hn::Xor(x, hn::ShiftRight<16>(x)), hn::Set(du, 0x7FEB352Du));
+    x = hn::Mul(hn::Xor(x, hn::ShiftRight<15>(x)), hn::Set(du, 0x846CA68Bu));
+    return hn::Xor(x, hn::ShiftRight<16>(x));
+}
+
+struct Moments {
+    V m, v;
+};
+/// math::decode_direction().
+HWY_INLINE V decoded_direction(VU code) {
+    using math::RatioCode, math::SquareCode;
+    const DU du;
+    const VU ratio =
+                 hn::And(hn::ShiftRight<SquareCode::kBits>(code), hn::Set(du, RatioCode::kMost)),
+             sign = hn::ShiftLeft<16>(hn::And(code, hn::Set(du, 0x8000u)));
+    return hn::Or(value_of<RatioCode>(ratio), hn::BitCast(D(), sign));
+}
+/// math::decode_moments().
+HWY_INLINE Moments decoded(VU code) {
+    const VU square = hn::And(code, hn::Set(DU(), math::SquareCode::kMost));
+    const V v = value_of<math::SquareCode>(square);
+    return {hn::Mul(decoded_direction(code), hn::Sqrt(v)), v};
+}
+/// math::encode_moments().
+HWY_INLINE VU encoded(Moments x, VU random) {
+    using math::RatioCode, math::SquareCode;
+    const D d;
+    const DU du;
+    const VU square = code_of<SquareCode>(x.v, random);
+    const V root = hn::Sqrt(value_of<SquareCode>(square));
+    const auto none = hn::Eq(square, hn::Zero(du));
+    // Never 0 / 0, and of a ratio beyond the last code as much as an integer holds.
+    const V ratio = hn::Div(hn::IfThenZeroElse(hn::RebindMask(d, none), hn::Abs(x.m)),
+                            hn::Max(root, hn::Set(d, 1e-15f)));
+    const VU code = code_of<RatioCode>(hn::Min(ratio, hn::Set(d, 100.0f)),
+                                       hn::ShiftRight<32 - RatioCode::kShift>(random));
+    const VU sign = hn::IfThenZeroElse(
+        hn::Eq(code, hn::Zero(du)),
+        hn::ShiftRight<16>(hn::And(hn::BitCast(du, x.m), hn::Set(du, 0x80000000u))));
+    return hn::Or(hn::Or(square, hn::ShiftLeft<SquareCode::kBits>(code)), sign);
+}
+
 HWY_INLINE float* moments_of(const Block& b, int plane, std::size_t lane) {
     return b.moments + static_cast<std::size_t>(plane) * 2 * kBlock + lane;
+}
+HWY_INLINE std::uint16_t* codes_of(const Block& b, int plane, std::size_t lane) {
+    return b.codes + static_cast<std::size_t>(plane) * kBlock + lane;
+}
+HWY_INLINE Moments load_moments(const Block& b, int plane, std::size_t lane) {
+    const D d;
+    if (b.moments == nullptr)
+        return decoded(hn::PromoteTo(DU(), hn::Load(DCode(), codes_of(b, plane, lane))));
+    const float* at = moments_of(b, plane, lane);
+    return {hn::Load(d, at), hn::Load(d, at + kBlock)};
+}
+/// What the lanes' codes are rounded by once `steps` steps are done: math::row_rounding().
+HWY_INLINE VU rounding_of(const Block& b, std::size_t lane, std::uint32_t steps) {
+    HWY_ALIGN std::uint32_t rows[kBlock] = {};
+    for (std::size_t i = 0; b.codes != nullptr && i < hn::Lanes(DU()); ++i)
+        rows[i] = math::row_rounding(b.seed, steps, b.tags[lane + i]);
+    return hn::Load(DU(), rows);
+}
+/// In the lanes of `active`; the others keep `before`.
+template <class Mask>
+HWY_INLINE void store_moments(const Block& b, int plane, std::size_t lane, Mask active, Moments now,
+                              Moments before, VU rounding) {
+    const D d;
+    if (b.moments == nullptr) {
+        const DU du;
+        std::uint16_t* at = codes_of(b, plane, lane);
+        const VU random =
+            hash(hn::Add(rounding, hn::Set(du, static_cast<std::uint32_t>(plane) * 0x9E3779B9u)));
+        const VU kept = hn::PromoteTo(du, hn::Load(DCode(), at));
+        const VU code = hn::IfThenElse(hn::RebindMask(du, active), encoded(now, random), kept);
+        hn::Store(hn::DemoteTo(DCode(), hn::BitCast(hn::RebindToSigned<D>(), code)), DCode(), at);
+        return;
+    }
+    float* at = moments_of(b, plane, lane);
+    hn::Store(hn::IfThenElse(active, now.m, before.m), d, at);
+    hn::Store(hn::IfThenElse(active, now.v, before.v), d, at + kBlock);
 }
 /// 1 / (sqrt(v) + eps). The square root and the division are what Adam costs, so where the
 /// processor has a reciprocal square root estimate that one Newton step makes exact to float, that
@@ -60,14 +163,19 @@ HWY_INLINE V inverse_root(V v, V epsilon) {
 }
 /// m / (sqrt(v) + eps): the direction a Gaussian drifts in while it sleeps.
 HWY_INLINE V direction(V m, V v) { return hn::Mul(m, inverse_root(v, hn::Set(D(), kEpsilon))); }
+HWY_INLINE V direction(const Block& b, int plane, std::size_t lane) {
+    if (b.moments == nullptr)
+        return decoded_direction(hn::PromoteTo(DU(), hn::Load(DCode(), codes_of(b, plane, lane))));
+    const auto [m, v] = load_moments(b, plane, lane);
+    return direction(m, v);
+}
 
 void CatchUp(const Block& b, int first, int count, float* out) {
     const D d;
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
         const Sleep sleep(b, lane);
         for (int p = first; p < first + count; ++p) {
-            const float* at = moments_of(b, p, lane);
-            const V u = direction(hn::Load(d, at), hn::Load(d, at + kBlock));
+            const V u = direction(b, p, lane);
             const V value = hn::LoadU(d, b.values + static_cast<std::size_t>(p) * b.stride + lane);
             hn::Store(hn::NegMulAdd(u, sleep.pending[group_of_plane(p)], value), d,
                       out + static_cast<std::size_t>(p - first) * kBlock + lane);
@@ -79,15 +187,15 @@ void Settle(const Block& b, int planes) {
     const D d;
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
         const Sleep sleep(b, lane);
+        const VU rounding = rounding_of(b, lane, b.steps);
         for (int p = 0; p < planes; ++p) {
-            float* at = moments_of(b, p, lane);
             float* value = b.values + static_cast<std::size_t>(p) * b.stride + lane;
-            const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock);
+            const auto [m, v] = load_moments(b, p, lane);
             hn::StoreU(hn::NegMulAdd(direction(m, v), sleep.pending[group_of_plane(p)],
                                      hn::LoadU(d, value)),
                        d, value);
-            hn::Store(hn::Mul(m, sleep.decay1), d, at);
-            hn::Store(hn::Mul(v, sleep.decay2), d, at + kBlock);
+            store_moments(b, p, lane, sleep.slept,
+                          {hn::Mul(m, sleep.decay1), hn::Mul(v, sleep.decay2)}, {m, v}, rounding);
         }
     }
     std::fill_n(b.last_step, kBlock, b.steps);
@@ -136,11 +244,12 @@ HWY_INLINE void step_lanes(const Block& b, const Step& step, const BlockGradient
     const V epsilon = hn::Set(d, step.epsilon);
     const auto active = mask_at(good, lane), seen = mask_at(gradients.mask, lane);
     const Sleep sleep(b, lane);
+    const VU rounding = rounding_of(b, lane, b.steps + 1);
     for (int p = 0; p < step.planes; ++p) {
-        float* at = moments_of(b, p, lane);
         float* value_at = b.values + static_cast<std::size_t>(p) * b.stride + lane;
         const int group = group_of_plane(p);
-        const V m = hn::Load(d, at), v = hn::Load(d, at + kBlock), value = hn::LoadU(d, value_at);
+        const auto [m, v] = load_moments(b, p, lane);
+        const V value = hn::LoadU(d, value_at);
         const V g = hn::IfThenElseZero(seen, hn::Load(d, gradients.planes[p] + lane));
         V awake = value, m0 = m, v0 = v;
         if constexpr (!kCurrent) {
@@ -153,16 +262,17 @@ HWY_INLINE void step_lanes(const Block& b, const Step& step, const BlockGradient
         const V move =
             hn::Mul(hn::Mul(hn::Set(d, step.rate[group]), m1), inverse_root(v1, epsilon));
         hn::StoreU(hn::IfThenElse(active, hn::Sub(awake, move), value), d, value_at);
-        hn::Store(hn::IfThenElse(active, m1, m), d, at);
-        hn::Store(hn::IfThenElse(active, v1, v), d, at + kBlock);
+        store_moments(b, p, lane, active, {m1, v1}, {m, v}, rounding);
     }
 }
 
 std::uint32_t Apply(const Block& b, const Step& step, const BlockGradients& gradients,
                     std::uint32_t locked) {
     const D d;
-    const std::uint32_t good =
-        (finite_lanes(gradients, step.planes) | (~gradients.mask & 0xffffu)) & ~locked;
+    // Codes of lanes without gradients stay as they are: each storing rounds them once more.
+    const std::uint32_t along = b.moments != nullptr ? ~gradients.mask & 0xffffu : 0u,
+                        good = ((finite_lanes(gradients, step.planes) & gradients.mask) | along) &
+                               ~locked;
     const bool awake = current(b);
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
         if (awake) {
@@ -197,14 +307,10 @@ BlockBounds Bounds(const Block& b, const Drift& drift, std::size_t lanes) {
     for (std::size_t lane = 0; lane < kBlock; lane += hn::Lanes(d)) {
         V moved = hn::Zero(d), largest = hn::Set(d, -1e30f);
         for (int i = 0; i < 3; ++i) {
-            const float *mean = moments_of(b, kMeans + i, lane),
-                        *scale = moments_of(b, kLogScales + i, lane);
-            const V u = hn::Mul(direction(hn::Load(d, mean), hn::Load(d, mean + kBlock)),
-                                hn::Set(d, drift.means));
+            const V u = hn::Mul(direction(b, kMeans + i, lane), hn::Set(d, drift.means));
             moved = hn::MulAdd(u, u, moved);
             const V grows =
-                hn::Mul(hn::Abs(direction(hn::Load(d, scale), hn::Load(d, scale + kBlock))),
-                        hn::Set(d, drift.scales));
+                hn::Mul(hn::Abs(direction(b, kLogScales + i, lane)), hn::Set(d, drift.scales));
             largest = hn::Max(
                 largest,
                 hn::Add(

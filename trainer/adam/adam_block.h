@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "renderer/math/adam.h"
+#include "renderer/math/adam_code.h"
 #include "renderer/raster/rasterizer.h"
 #include "renderer/scene/gaussian_model.h"
 #include "trainer/settings/schedule.h"
@@ -30,13 +31,23 @@ constexpr int group_of_plane(int plane) {
 struct Block {
     float* values;  ///< plane p of the block at values + p * stride
     std::size_t stride;
-    float* moments;                         ///< [planes][2][16]: m, then v
+    float* moments;                         ///< [planes][2][16]: m, then v; null: they are `codes`
     std::uint32_t* last_step;               ///< [16]
     std::uint32_t base, steps;              ///< step of the tables' first entry, T
     const float* pending[kLearningGroups];  ///< [T - base + 1]
     const float* decay1;                    ///< [T - base + 1] beta1^age
     const float* decay2;                    ///< beta2^age
+    std::uint16_t* codes = nullptr;         ///< [planes][16]: math::encode_moments()
+    const std::uint32_t* tags = nullptr;    ///< [16] of RowIdentity, with codes
+    std::uint64_t seed = 0;                 ///< of the codes' rounding
 };
+/// Moments of a lane's plane as they are stored.
+inline math::AdamMoments stored_moments(const Block& b, int plane, std::size_t lane) {
+    const std::size_t at = static_cast<std::size_t>(plane) * kBlock + lane;
+    if (b.moments == nullptr) return math::decode_moments(b.codes[at]);
+    const float* m = b.moments + at + static_cast<std::size_t>(plane) * kBlock;
+    return {m[0], m[kBlock]};
+}
 struct Step {
     float rate[kLearningGroups];  ///< lr sqrt(1 - beta2^t) / (1 - beta1^t), t = T + 1
     float epsilon;                ///< eps sqrt(1 - beta2^t)

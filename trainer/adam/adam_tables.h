@@ -17,6 +17,7 @@ struct AdamClock {
     std::uint32_t steps = 0;  ///< T
     std::uint32_t base = 0;   ///< step of the last flush
     std::uint32_t batch = 1;  ///< views a step, which the moments decay by; fixed in a run
+    std::uint64_t seed = 0;   ///< that codes of moments are rounded by; fixed in a run
     int planes = 0;           ///< planes that have or had gradients
     LearningRates highest{};  ///< largest rates since the last flush
     std::array<std::vector<double>, kLearningGroups> pending;  ///< by step - base

@@ -12,24 +12,39 @@ namespace {
 
 constexpr std::size_t kBlocksPerTask = 64;
 
-std::size_t block_floats(int planes) { return static_cast<std::size_t>(planes) * 2 * kBlock; }
+std::size_t block_values(int planes) { return static_cast<std::size_t>(planes) * kBlock; }
 
 }  // namespace
 
-AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch) {
+AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch, bool compact) {
     AdamState state;
     state.batch = batch;
     state.planes = kShRest;
-    state.moments.resize(model.capacity / kBlock * block_floats(model.planes()), 0.0f);
+    const std::size_t values = model.capacity / kBlock * block_values(model.planes());
+    if (compact)
+        state.codes.resize(values);
+    else
+        state.moments.resize(2 * values, 0.0f);
     state.last_step.resize(model.capacity, 0u);
     for (auto& table : state.pending) table = {0.0};
     return state;
 }
 
-LazyAdam::LazyAdam(const GaussianModel& model, AdamState& state)
-    : state_(&state), model_planes_(model.planes()) {
+math::AdamMoments moments_of(const AdamState& state, int model_planes, std::size_t row, int plane) {
+    const std::size_t first = row / kBlock * block_values(model_planes) + block_values(plane),
+                      lane = row % kBlock;
+    if (!state.codes.empty()) return math::decode_moments(state.codes[first + lane]);
+    const float* m = state.moments.data() + 2 * first + lane;
+    return {m[0], m[kBlock]};
+}
+
+LazyAdam::LazyAdam(const GaussianModel& model, AdamState& state,
+                   std::span<const std::uint32_t> tags)
+    : state_(&state), tags_(tags), model_planes_(model.planes()) {
     CHECK(state_->last_step.size() == model.capacity);
-    CHECK(state_->moments.size() == model.capacity / kBlock * block_floats(model_planes_));
+    const std::size_t values = model.capacity / kBlock * block_values(model_planes_);
+    CHECK(state_->codes.empty() ? state_->moments.size() == 2 * values
+                                : state_->codes.size() == values && tags.size() == model.capacity);
     tables_.refresh(*state_);
 }
 
@@ -38,7 +53,13 @@ adam::Block LazyAdam::block_of(const GaussianModel& model, std::size_t block) co
     adam::Block b{};
     b.values = const_cast<float*>(model.values.data()) + block * kBlock;
     b.stride = model.capacity;
-    b.moments = state_->moments.data() + block * block_floats(model_planes_);
+    if (state_->codes.empty()) {
+        b.moments = state_->moments.data() + 2 * block * block_values(model_planes_);
+    } else {
+        b.codes = state_->codes.data() + block * block_values(model_planes_);
+        b.tags = tags_.data() + block * kBlock;
+        b.seed = state_->seed;
+    }
     b.last_step = state_->last_step.data() + block * kBlock;
     b.base = state_->base;
     b.steps = state_->steps;

@@ -22,18 +22,26 @@ namespace gs {
 
 /// Everything a checkpoint must hold to continue with the same bits.
 struct AdamState : AdamClock {
-    Buffer<float> moments;            ///< [blocks of capacity][planes of the model][2][16]
+    Buffer<float> moments;  ///< [blocks of capacity][planes of the model][2][16]; empty: in codes
+    Buffer<std::uint16_t> codes;      ///< [blocks of capacity][planes of the model][16]
     Buffer<std::uint32_t> last_step;  ///< [capacity]
 };
-/// Moments of zero for every row of `model`, nothing pending; steps of `batch` views.
-AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch = 1);
+/// Moments of zero for every row of `model`, nothing pending; steps of `batch` views. `compact`:
+/// 2 bytes a parameter instead of 8.
+AdamState initial_adam_state(const GaussianModel& model, std::uint32_t batch = 1,
+                             bool compact = false);
+
+/// Of a row and plane, as they are stored.
+math::AdamMoments moments_of(const AdamState& state, int model_planes, std::size_t row, int plane);
 
 class LazyAdam {
   public:
     LazyAdam() = default;
     /// Works on `state`, the Adam state of the rows of `model`. Others may change it only after
-    /// flush(), and then make a new LazyAdam.
-    LazyAdam(const GaussianModel& model, AdamState& state);
+    /// flush(), and then make a new LazyAdam. `tags`: of RowIdentity, which codes are rounded by;
+    /// not needed where moments are floats.
+    LazyAdam(const GaussianModel& model, AdamState& state,
+             std::span<const std::uint32_t> tags = {});
 
     const AdamState& state() const { return *state_; }
 
@@ -91,6 +99,7 @@ class LazyAdam {
     BlockBounds bound(const adam::Block& block, std::size_t index, std::size_t lanes) const;
 
     AdamState* state_ = nullptr;
+    std::span<const std::uint32_t> tags_;
     int model_planes_ = 0;
     AdamTables tables_;
     adam::Drift drift_{};

@@ -42,6 +42,7 @@ GS_DEVICE float block_min(float x) {
 GS_DEVICE float block_max(float x) { return -block_min(-x); }
 
 /// A thread per Gaussian, 16 lanes a block.
+template <bool kCoded>
 GS_KERNEL(kThreads, 4)
 void refresh_bounds(BoundsParams p) {
     const ModelView& model = p.model;
@@ -56,14 +57,7 @@ void refresh_bounds(BoundsParams p) {
     }
     float x[3] = {0, 0, 0}, reach = 0;
     if (used) {
-        const float* moments = lazy.moments +
-                               static_cast<std::size_t>(row / kRows) *
-                                   static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
-                               row % kRows;
-        const auto direction = [&](int plane) {
-            const float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
-            return math::adam_direction(at[0], at[kBlock]);
-        };
+        const RowMoments<kCoded> moments(lazy, row);
         const auto value = [&](int plane) {
             return model.values[static_cast<std::size_t>(plane) * model.stride + row];
         };
@@ -71,9 +65,9 @@ void refresh_bounds(BoundsParams p) {
         float largest = -1e30f, drifts[3];
         for (int i = 0; i < 3; ++i) {
             x[i] = value(kMeans + i);
-            drifts[i] = direction(kMeans + i) * drift;
-            largest =
-                fmaxf(largest, value(kLogScales + i) + fabsf(direction(kLogScales + i)) * growth);
+            drifts[i] = moments.direction(kMeans + i) * drift;
+            largest = fmaxf(
+                largest, value(kLogScales + i) + fabsf(moments.direction(kLogScales + i)) * growth);
         }
         reach = math::adam_reach(drifts[0], drifts[1], drifts[2], largest);
         if (lazy.filter != nullptr) reach += math::kBoundSigmas * lazy.filter[row];
@@ -101,6 +95,7 @@ struct SettleParams {
     ModelView model;
     const RunFlags* flags;
 };
+template <bool kCoded>
 GS_KERNEL(kThreads, 4)
 void settle_all(SettleParams p) {
     const LazyView& lazy = p.model.lazy;
@@ -111,10 +106,8 @@ void settle_all(SettleParams p) {
     const float* pending =
         lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
     const float decay1 = lazy.decay[2 * age], decay2 = lazy.decay[2 * age + 1];
-    float* moments = lazy.moments +
-                     static_cast<std::size_t>(row / kRows) *
-                         static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
-                     row % kRows;
+    const RowMoments<kCoded> moments(lazy, row);
+    const std::uint32_t rounding = rounding_of<kCoded>(lazy, row, lazy.clock->steps);
     // Several planes are read before the first of them is stored, as a load waits behind a store.
     constexpr int kAtOnce = 6;
     const int planes = lazy.clock->planes;
@@ -124,20 +117,18 @@ void settle_all(SettleParams p) {
         GS_UNROLL
         for (int i = 0; i < kAtOnce; ++i) {
             const int plane = min(first + i, planes - 1);
-            const float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
-            cells[i] = {p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row],
-                        at[0], at[kBlock]};
+            const auto [m, v] = moments.of(plane);
+            cells[i] = {p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row], m,
+                        v};
             slept[i] = pending[learning_group(plane)];
         }
         GS_UNROLL
         for (int i = 0; i < kAtOnce; ++i) {
             const int plane = first + i;
             if (plane >= planes) break;
-            float* at = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
             const auto settled = math::adam_settled(cells[i], slept[i], decay1, decay2);
             p.model.values[static_cast<std::size_t>(plane) * p.model.stride + row] = settled.value;
-            at[0] = settled.m;
-            at[kBlock] = settled.v;
+            moments.put(plane, {settled.m, settled.v}, rounding);
         }
     }
     lazy.last_step[row] = lazy.clock->steps;
@@ -148,10 +139,11 @@ struct ReadPlaneParams {
     int plane;
     float* out;  ///< [count]
 };
+template <bool kCoded>
 GS_KERNEL(kThreads, 4)
 void read_plane(ReadPlaneParams p) {
     const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
-    if (row < p.model.count) p.out[row] = ModelReader<true>(p.model, row).plane(p.plane);
+    if (row < p.model.count) p.out[row] = ModelReader<true, kCoded>(p.model, row).plane(p.plane);
 }
 
 template <class T>
@@ -191,13 +183,14 @@ void launch_adam_step(const Stream& stream, const FrameLimits& limits, const Fra
                       const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                       const StatisticsView& statistics, float* motion) {
     const AdamSink sink{inputs, flags, frame.counts, statistics};
-    if (motion == nullptr) {
-        launch_project_backward<AdamSink, true>(stream, "adam_step", limits, {frame, model, sink});
-        return;
-    }
+    const auto run = [&]<class Sink>(const Sink& to) {
+        launch_project_backward<Sink, true>(stream, "adam_step", limits, {frame, model, to});
+    };
+    const bool coded = model.lazy.coded();
+    if (motion == nullptr) return coded ? run(CodedAdamSink{sink}) : run(sink);
     fill_bytes(motion, 0, kMotionParts * model.stride * sizeof(float), stream);
-    launch_project_backward<AdamMotionSink, true>(stream, "adam_step", limits,
-                                                  {frame, model, {sink, motion}});
+    const AdamMotionSink moving{sink, motion};
+    coded ? run(CodedAdamMotionSink{moving}) : run(moving);
 }
 
 void launch_sum_motion(const Stream& stream, const ModelView& model, float* motion,
@@ -212,17 +205,19 @@ void launch_sum_motion(const Stream& stream, const ModelView& model, float* moti
 
 void launch_bounds(const Stream& stream, const ModelView& model, const StepInputs* inputs,
                    Blocks blocks) {
-    launch(stream, "refresh_bounds", grid_for(model.count, kThreads), refresh_bounds,
+    launch(stream, "refresh_bounds", grid_for(model.count, kThreads),
+           model.lazy.coded() ? refresh_bounds<true> : refresh_bounds<false>,
            BoundsParams{model, inputs, blocks});
 }
 
 void launch_settle(const Stream& stream, const ModelView& model, const RunFlags* flags) {
-    launch(stream, "settle_all", grid_for(model.stride, kThreads), settle_all,
-           SettleParams{model, flags});
+    launch(stream, "settle_all", grid_for(model.stride, kThreads),
+           model.lazy.coded() ? settle_all<true> : settle_all<false>, SettleParams{model, flags});
 }
 
 void launch_read_plane(const Stream& stream, const ModelView& model, int plane, float* out) {
-    launch(stream, "read_plane", grid_for(model.count, kThreads), read_plane,
+    launch(stream, "read_plane", grid_for(model.count, kThreads),
+           model.lazy.coded() ? read_plane<true> : read_plane<false>,
            ReadPlaneParams{model, plane, out});
 }
 

@@ -10,8 +10,8 @@
 #pragma once
 
 #include "renderer/device/cuda/kernel.cuh"
-#include "renderer/math/adam.h"
-#include "renderer/raster/cuda/project_backward.cuh"
+#include "renderer/math/adam_code.h"
+#include "renderer/raster/cuda/model_reader.cuh"
 #include "trainer/cuda/step_records.h"
 #include "trainer/density/row_identity.h"
 
@@ -26,26 +26,26 @@ GS_DEVICE float of_plane(const GaussianGradient& gradient, int p) {
                                : gradient.basis[(p - kSh0) / 3] * gradient.color[(p - kSh0) % 3];
 }
 
-/// Where one Gaussian's state lies, what it slept through and how far this step goes.
+/// Where one Gaussian's state lies, what it slept through and how far this step goes. `kCoded`: its
+/// moments are in 16 bits.
+template <bool kCoded>
 struct AdamRow {
     static constexpr int kGroups = learning_group(kShRest) + 1;
     float* values;
     std::uint64_t stride;
-    float* moments;
+    RowMoments<kCoded> moments;
     float pending[kGroups], rates[kGroups];
     float epsilon, decay1, decay2;
+    std::uint32_t rounding;
 
     GS_DEVICE AdamRow(const ModelView& model, std::uint32_t gaussian, const StepInputs& in)
-        : epsilon(in.epsilon) {
+        : moments(model.lazy, gaussian),
+          epsilon(in.epsilon),
+          rounding(rounding_of<kCoded>(model.lazy, gaussian, model.lazy.clock->steps + 1)) {
         const LazyView& lazy = model.lazy;
-        constexpr std::uint32_t kRows = kBlock;
         const std::uint32_t last = lazy.last_step[gaussian], age = lazy.clock->steps - last;
         values = model.values + gaussian;
         stride = model.stride;
-        moments = lazy.moments +
-                  static_cast<std::size_t>(gaussian / kRows) *
-                      static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
-                  gaussian % kRows;
         const float* slept =
             lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
         GS_UNROLL
@@ -58,26 +58,30 @@ struct AdamRow {
     }
     /// Steps planes kFirst .. kFirst + kCount - 1; `before` is what they were. All of them are read
     /// before the first is stored: a store may alias any later load, which then waits behind it.
+    /// Without `moves` nothing is stored.
     template <int kFirst, int kCount>
-    GS_DEVICE void step(const GaussianGradient& gradient, float (&before)[kCount]) const {
+    GS_DEVICE void step(const GaussianGradient& gradient, float (&before)[kCount],
+                        bool moves) const {
         float* value = values + static_cast<std::size_t>(kFirst) * stride;
-        float* moment = moments + static_cast<std::size_t>(kFirst) * 2 * kBlock;
         math::AdamCell<float> cells[kCount];
         GS_UNROLL
-        for (int i = 0; i < kCount; ++i)
-            cells[i] = {value[static_cast<std::size_t>(i) * stride],
-                        moment[static_cast<std::size_t>(2 * i) * kBlock],
-                        moment[static_cast<std::size_t>(2 * i + 1) * kBlock]};
+        for (int i = 0; i < kCount; ++i) {
+            const auto [m, v] = moments.of(kFirst + i);
+            cells[i] = {value[static_cast<std::size_t>(i) * stride], m, v};
+        }
         GS_UNROLL
         for (int i = 0; i < kCount; ++i) {
-            const int group = learning_group(kFirst + i);
-            const auto awake = math::adam_settled(cells[i], pending[group], decay1, decay2);
-            before[i] = awake.value;
-            const auto next =
-                math::adam_step(awake, of_plane(gradient, kFirst + i), rates[group], epsilon);
+            cells[i] =
+                math::adam_settled(cells[i], pending[learning_group(kFirst + i)], decay1, decay2);
+            before[i] = cells[i].value;
+        }
+        if (!moves) return;
+        GS_UNROLL
+        for (int i = 0; i < kCount; ++i) {
+            const auto next = math::adam_step(cells[i], of_plane(gradient, kFirst + i),
+                                              rates[learning_group(kFirst + i)], epsilon);
             value[static_cast<std::size_t>(i) * stride] = next.value;
-            moment[static_cast<std::size_t>(2 * i) * kBlock] = next.m;
-            moment[static_cast<std::size_t>(2 * i + 1) * kBlock] = next.v;
+            moments.put(kFirst + i, {next.m, next.v}, rounding);
         }
     }
 };
@@ -103,24 +107,34 @@ GS_DEVICE void gather_statistics(const StatisticsView& to, const StepInputs& in,
     to.radius_px[gaussian] = fmaxf(radius, gradient.radius_px);
 }
 
+template <bool kCoded>
+class AdamUpdate;
 struct AdamSink {
     const StepInputs* inputs;
     const RunFlags* flags;
     FrameCounts* counts;  ///< poisoned
     StatisticsView statistics;
 
-    class Update;
+    using Update = AdamUpdate<false>;
+};
+/// Of moments in 16 bits.
+struct CodedAdamSink : AdamSink {
+    using Coded = std::true_type;
+    using Update = AdamUpdate<true>;
 };
 
 /// Of one Gaussian. One whose gradient is absurd is left as it is; where only what reaches the mean
 /// through the colour is, which is known when the coefficients have been stepped, its mean goes
 /// without a gradient.
-class AdamSink::Update {
+template <bool kCoded>
+class AdamUpdate {
   public:
-    GS_DEVICE Update(const AdamSink& sink, const ModelView& model, std::uint32_t gaussian)
+    GS_DEVICE AdamUpdate(const AdamSink& sink, const ModelView& model, std::uint32_t gaussian,
+                         bool moves = true)
         : sink_(sink),
           model_(model),
           gaussian_(gaussian),
+          moves_(moves),
           planes_(sink.inputs->planes),
           row_(model, gaussian, *sink.inputs) {}
 
@@ -152,7 +166,7 @@ class AdamSink::Update {
     template <int kFirst, int kCount>
     GS_DEVICE void coefficients(const GaussianGradient& gradient, Vec3f (&sh)[kCount]) const {
         float before[3 * kCount];
-        row_.template step<sh_plane(kFirst), 3 * kCount>(gradient, before);
+        row_.template step<sh_plane(kFirst), 3 * kCount>(gradient, before, moves_);
         GS_UNROLL
         for (int k = 0; k < kCount; ++k)
             sh[k] = {before[3 * k], before[3 * k + 1], before[3 * k + 2]};
@@ -167,60 +181,59 @@ class AdamSink::Update {
             for (int p = kMeans; p < kMeans + 3; ++p) gradient.geometry[p] = 0.0f;
         }
         float before[kGeometryPlanes];
-        row_.step<0, kGeometryPlanes>(gradient, before);
+        row_.template step<0, kGeometryPlanes>(gradient, before, true);
         model_.lazy.last_step[gaussian_] = model_.lazy.clock->steps + 1;
         if (sink_.inputs->gathers_statistics != 0)
             gather_statistics(sink_.statistics, *sink_.inputs, gaussian_, gradient);
     }
 
-  private:
+  protected:
     const AdamSink& sink_;
     const ModelView& model_;
     const std::uint32_t gaussian_;
+    const bool moves_;
     const int planes_;
-    const AdamRow row_;
+    const AdamRow<kCoded> row_;
 };
 
 /// The same, and what every Gaussian that was stepped or is locked adds to the scene's motion, by
-/// row.
+/// row: the photo shows the locked ones all the same.
+template <bool kCoded>
+class AdamMotionUpdate;
 struct AdamMotionSink : AdamSink {
     using Motion = std::true_type;
+    using Update = AdamMotionUpdate<false>;
     float* motion;  ///< [6][model.stride], zero where nothing is written: turn x y z, move x y z
+};
+struct CodedAdamMotionSink : AdamMotionSink {
+    using Coded = std::true_type;
+    using Update = AdamMotionUpdate<true>;
+};
+template <bool kCoded>
+class AdamMotionUpdate : public AdamUpdate<kCoded> {
+    using Stepping = AdamUpdate<kCoded>;
 
-    class Update : public AdamSink::Update {
-      public:
-        GS_DEVICE Update(const AdamMotionSink& sink, const ModelView& model, std::uint32_t gaussian)
-            : AdamSink::Update(sink, model, gaussian),
-              seen_{sink, model, gaussian},
-              locked_(locked_tag(sink.statistics.tags[gaussian])),
-              motion_(sink.motion + gaussian),
-              stride_(model.stride) {}
-        GS_DEVICE bool wanted() const { return seen_.sink.flags->go != 0; }
-        GS_DEVICE bool begin(const GaussianGradient& gradient) const {
-            return locked_ || AdamSink::Update::begin(gradient);
+  public:
+    GS_DEVICE AdamMotionUpdate(const AdamMotionSink& sink, const ModelView& model,
+                               std::uint32_t gaussian)
+        : Stepping(sink, model, gaussian, !locked_tag(sink.statistics.tags[gaussian])),
+          motion_(sink.motion + gaussian),
+          stride_(model.stride) {}
+    GS_DEVICE bool wanted() const { return this->sink_.flags->go != 0; }
+    GS_DEVICE bool begin(const GaussianGradient& gradient) const {
+        return !this->moves_ || Stepping::begin(gradient);
+    }
+    GS_DEVICE void finish(GaussianGradient& gradient) const {
+        if (this->moves_) Stepping::finish(gradient);
+        for (int i = 0; i < 3; ++i) {
+            motion_[static_cast<std::uint64_t>(i) * stride_] = gradient.turn[i];
+            motion_[static_cast<std::uint64_t>(3 + i) * stride_] = gradient.geometry[kMeans + i];
         }
-        template <int kFirst, int kCount>
-        GS_DEVICE void coefficients(const GaussianGradient& gradient, Vec3f (&sh)[kCount]) const {
-            if (locked_)
-                seen_.template coefficients<kFirst, kCount>(gradient, sh);
-            else
-                AdamSink::Update::coefficients<kFirst, kCount>(gradient, sh);
-        }
-        GS_DEVICE void finish(GaussianGradient& gradient) const {
-            if (!locked_) AdamSink::Update::finish(gradient);
-            for (int i = 0; i < 3; ++i) {
-                motion_[static_cast<std::uint64_t>(i) * stride_] = gradient.turn[i];
-                motion_[static_cast<std::uint64_t>(3 + i) * stride_] =
-                    gradient.geometry[kMeans + i];
-            }
-        }
+    }
 
-      private:
-        const WholeGradient<AdamMotionSink, true> seen_;
-        const bool locked_;  ///< the photo shows it all the same
-        float* const motion_;
-        const std::uint64_t stride_;
-    };
+  private:
+    float* const motion_;
+    const std::uint64_t stride_;
 };
 
 }  // namespace gs::cuda

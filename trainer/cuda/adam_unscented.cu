@@ -15,4 +15,13 @@ template void launch_project_backward_unscented<BatchSink, true>(const Stream&, 
 template void launch_project_backward_unscented<BatchMotionSink, true>(
     const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<BatchMotionSink>);
 
+template void launch_project_backward_unscented<CodedAdamSink, true>(
+    const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<CodedAdamSink>);
+template void launch_project_backward_unscented<CodedAdamMotionSink, true>(
+    const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<CodedAdamMotionSink>);
+template void launch_project_backward_unscented<CodedBatchSink, true>(
+    const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<CodedBatchSink>);
+template void launch_project_backward_unscented<CodedBatchMotionSink, true>(
+    const Stream&, const char*, const FrameLimits&, ProjectBackwardParams<CodedBatchMotionSink>);
+
 }  // namespace gs::cuda

@@ -95,4 +95,12 @@ struct BatchMotionSink : BatchSink {
     }
 };
 
+/// The same of models whose moments are in 16 bits.
+struct CodedBatchSink : BatchSink {
+    using Coded = std::true_type;
+};
+struct CodedBatchMotionSink : BatchMotionSink {
+    using Coded = std::true_type;
+};
+
 }  // namespace gs::cuda

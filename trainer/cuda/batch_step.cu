@@ -18,6 +18,7 @@ struct StepBatchParams {
 };
 /// A thread per row. Several planes are read before the first of them is stored, as a load waits
 /// behind a store.
+template <bool kCoded>
 GS_KERNEL(kThreads, 2)
 void step_batch(StepBatchParams p) {
     const LazyView& lazy = p.model.lazy;
@@ -28,10 +29,8 @@ void step_batch(StepBatchParams p) {
         lazy.pending + static_cast<std::size_t>(last - lazy.clock->base) * kPendingColumns;
     const float decay1 = lazy.decay[2 * age], decay2 = lazy.decay[2 * age + 1],
                 epsilon = p.inputs->epsilon;
-    float* const moments = lazy.moments +
-                           static_cast<std::size_t>(row / static_cast<std::uint32_t>(kBlock)) *
-                               static_cast<std::size_t>(lazy.model_planes) * 2 * kBlock +
-                           row % static_cast<std::uint32_t>(kBlock);
+    const RowMoments<kCoded> moments(lazy, row);
+    const std::uint32_t rounding = rounding_of<kCoded>(lazy, row, lazy.clock->steps + 1);
     constexpr int kAtOnce = 6;
     const int planes = p.inputs->planes;
     for (int first = 0; first < planes; first += kAtOnce) {
@@ -41,8 +40,8 @@ void step_batch(StepBatchParams p) {
         for (int i = 0; i < kAtOnce; ++i) {
             const int plane = min(first + i, planes - 1), group = learning_group(plane);
             const std::uint64_t at = static_cast<std::uint64_t>(plane) * p.model.stride + row;
-            const float* moment = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
-            cells[i] = {p.model.values[at], moment[0], moment[kBlock]};
+            const auto [m, v] = moments.of(plane);
+            cells[i] = {p.model.values[at], m, v};
             gradients[i] = p.batch.sums[at] * p.share;
             pending[i] = slept[group];
             rates[i] = p.inputs->rates[group];
@@ -51,12 +50,10 @@ void step_batch(StepBatchParams p) {
         for (int i = 0; i < kAtOnce; ++i) {
             const int plane = first + i;
             if (plane >= planes) break;
-            float* moment = moments + static_cast<std::size_t>(plane) * 2 * kBlock;
             const auto awake = math::adam_settled(cells[i], pending[i], decay1, decay2);
             const auto next = math::adam_step(awake, gradients[i], rates[i], epsilon, p.betas);
             p.model.values[static_cast<std::uint64_t>(plane) * p.model.stride + row] = next.value;
-            moment[0] = next.m;
-            moment[kBlock] = next.v;
+            moments.put(plane, {next.m, next.v}, rounding);
         }
     }
     lazy.last_step[row] = lazy.clock->steps + 1;
@@ -79,18 +76,20 @@ void launch_add_view(const Stream& stream, const FrameLimits& limits, const Fram
                      const ModelView& model, const StepInputs* inputs, const RunFlags* flags,
                      const StatisticsView& statistics, float* motion, const BatchView& batch) {
     const BatchSink sink{inputs, flags, frame.counts, statistics, batch};
-    if (motion == nullptr) {
-        launch_project_backward<BatchSink, true>(stream, "add_view", limits, {frame, model, sink});
-        return;
-    }
+    const auto run = [&]<class Sink>(const Sink& to) {
+        launch_project_backward<Sink, true>(stream, "add_view", limits, {frame, model, to});
+    };
+    const bool coded = model.lazy.coded();
+    if (motion == nullptr) return coded ? run(CodedBatchSink{sink}) : run(sink);
     fill_bytes(motion, 0, 6 * model.stride * sizeof(float), stream);
-    launch_project_backward<BatchMotionSink, true>(stream, "add_view", limits,
-                                                   {frame, model, {sink, motion}});
+    const BatchMotionSink moving{sink, motion};
+    coded ? run(CodedBatchMotionSink{moving}) : run(moving);
 }
 
 void launch_step_batch(const Stream& stream, const ModelView& model, const StepInputs* inputs,
                        const RunFlags* flags, const BatchView& batch, std::uint32_t views) {
-    launch(stream, "step_batch", grid_for(model.count, kThreads), step_batch,
+    launch(stream, "step_batch", grid_for(model.count, kThreads),
+           model.lazy.coded() ? step_batch<true> : step_batch<false>,
            StepBatchParams{model, inputs, flags, batch, 1.0f / static_cast<float>(views),
                            math::adam_betas_float(views)});
 }

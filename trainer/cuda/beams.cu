@@ -26,24 +26,27 @@ struct DrawnGaussian {
     Quatf quat;
     float opacity;
     /// Without rotation and opacity, which are not read of Gaussians far from all beams.
-    GS_DEVICE explicit DrawnGaussian(const ModelReader<true>& reader)
+    template <class Reader>
+    GS_DEVICE explicit DrawnGaussian(const Reader& reader)
         : mean(reader.mean()),
           scale(reader.scale(1.0f)),
           filter(reader.filtered() ? reader.filter() : 0.0f) {
         if (filter > 0.0f) scale = math::mip_scale(scale, filter);
     }
-    GS_DEVICE void complete(const ModelReader<true>& reader) {
+    template <class Reader>
+    GS_DEVICE void complete(const Reader& reader) {
         quat = reader.quat();
         opacity = math::sigmoid(reader.opacity_logit());
         if (filter > 0.0f) opacity *= math::mip_kept(reader.scale(1.0f), filter);
     }
 };
 
-/// False: no ray can meet it.
+/// False: no ray can meet it. `kCoded`: the model's moments are in 16 bits.
+template <bool kCoded>
 GS_DEVICE bool prepare(const BeamJob& p, std::uint32_t row, BeamGaussian& out, RayOutline& outline,
                        float& distance) {
     const BeamInputs& in = *p.beams.inputs;
-    const ModelReader<true> reader(p.model, row);
+    const ModelReader<true, kCoded> reader(p.model, row);
     DrawnGaussian g(reader);
     const Vec3d arm = Vec3d{g.mean.x, g.mean.y, g.mean.z} - in.place;
     distance = static_cast<float>(math::sqrt(dot(arm, arm)));
@@ -59,14 +62,16 @@ GS_DEVICE bool prepare(const BeamJob& p, std::uint32_t row, BeamGaussian& out, R
 }
 
 /// A thread a row; one behind the last has no pairs.
-GS_KERNEL(kThreads, 2) void count_beam_pairs(BeamJob p) {
+template <bool kCoded>
+GS_KERNEL(kThreads, 2)
+void count_beam_pairs(BeamJob p) {
     const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
     if (row > p.model.count) return;
     std::uint32_t pairs = 0;
     BeamGaussian gaussian{};
     RayOutline outline{};
     float distance = 0;
-    if (row < p.model.count && prepare(p, row, gaussian, outline, distance))
+    if (row < p.model.count && prepare<kCoded>(p, row, gaussian, outline, distance))
         p.beams.inputs->places.place_in(gaussian.mean, outline, [&](std::uint32_t) { ++pairs; });
     p.beams.first[row] = pairs;  // added up next
     if (pairs == 0) return;
@@ -76,7 +81,9 @@ GS_KERNEL(kThreads, 2) void count_beam_pairs(BeamJob p) {
 }
 
 /// A thread a row.
-GS_KERNEL(kThreads, 2) void emit_beam_pairs(BeamJob p) {
+template <bool kCoded>
+GS_KERNEL(kThreads, 2)
+void emit_beam_pairs(BeamJob p) {
     const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
     if (p.flags->halted != 0 || row >= p.model.count) return;
     const BeamArrays& b = p.beams;
@@ -84,7 +91,7 @@ GS_KERNEL(kThreads, 2) void emit_beam_pairs(BeamJob p) {
     if (first == end) return;
     RayOutline outline{};
     float distance = 0;
-    if (!prepare(p, row, b.gaussians[first], outline, distance)) return;
+    if (!prepare<kCoded>(p, row, b.gaussians[first], outline, distance)) return;
     const auto near = static_cast<std::uint64_t>(std::bit_cast<std::uint32_t>(distance));
     std::uint32_t at = first;
     b.inputs->places.place_in(b.gaussians[first].mean, outline, [&](std::uint32_t tile) {
@@ -337,7 +344,9 @@ GS_DEVICE void geometry_of(const DrawnGaussian& g, const double (&sums)[kBeamSum
 }
 
 /// A thread a row.
-GS_KERNEL(kThreads, 2) void add_beams(BeamJob p) {
+template <bool kCoded>
+GS_KERNEL(kThreads, 2)
+void add_beams(BeamJob p) {
     const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
     if (p.flags->halted != 0 || row >= p.model.count) return;
     const std::uint32_t begin = p.beams.first[row], end = p.beams.first[row + 1];
@@ -346,7 +355,7 @@ GS_KERNEL(kThreads, 2) void add_beams(BeamJob p) {
     for (std::uint32_t pair = begin; pair < end; ++pair) GS_UNROLL
     for (std::uint32_t k = 0; k < kBeamSums; ++k)
         sums[k] += static_cast<double>(p.beams.sums[std::size_t{pair} * kBeamSums + k]);
-    const ModelReader<true> reader(p.model, row);
+    const ModelReader<true, kCoded> reader(p.model, row);
     float gradient[kGeometryPlanes];
     DrawnGaussian g(reader);
     g.complete(reader);
@@ -376,21 +385,25 @@ Grid rows_of(const BeamJob& job, std::size_t more = 0) {
 }  // namespace
 
 void launch_list_beams(const Stream& stream, Primitives& primitives, const BeamJob& job) {
+    const bool coded = job.model.lazy.coded();
     fill_bytes(job.beams.totals, 0, sizeof(BeamTotals), stream);
-    launch(stream, "count_beam_pairs", rows_of(job, 1), count_beam_pairs, job);
+    launch(stream, "count_beam_pairs", rows_of(job, 1),
+           coded ? count_beam_pairs<true> : count_beam_pairs<false>, job);
     primitives.exclusive_sum(job.beams.first, job.beams.first, job.model.count + std::size_t{1},
                              stream);
 }
 
 void launch_learn_beams(const Stream& stream, Primitives& primitives, const BeamJob& given) {
     BeamJob job = given;
+    const bool coded = job.model.lazy.coded();
     BeamArrays& b = job.beams;
     const auto clear = [&](void* from, std::size_t bytes) { fill_bytes(from, 0, bytes, stream); };
     fill_bytes(b.keys[0], 0xff, b.pairs * sizeof(std::uint64_t), stream);  // of no pair, at the end
     clear(b.begin, 2 * b.tiles * sizeof(std::uint32_t));
     clear(b.sums, std::size_t{b.pairs} * kBeamSums * sizeof(float));
     clear(b.off, 2 * b.slots * sizeof(double));
-    launch(stream, "emit_beam_pairs", rows_of(job), emit_beam_pairs, job);
+    launch(stream, "emit_beam_pairs", rows_of(job),
+           coded ? emit_beam_pairs<true> : emit_beam_pairs<false>, job);
     Swap<std::uint64_t> keys{{b.keys[0], b.keys[1]}};
     Swap<std::uint32_t> sorted{{b.sorted[0], b.sorted[1]}};
     primitives.sort_pairs(keys, sorted, b.pairs, 32 + std::bit_width(b.tiles), stream);
@@ -399,7 +412,7 @@ void launch_learn_beams(const Stream& stream, Primitives& primitives, const Beam
     launch(stream, "find_beam_lists", grid_for(b.pairs, kThreads), find_beam_lists, job);
     launch(stream, "trace_beams", {b.tiles, kRays}, trace_beams, job);
     launch(stream, "trace_beams_backward", {b.tiles, kRays}, trace_beams_backward, job);
-    launch(stream, "add_beams", rows_of(job), add_beams, job);
+    launch(stream, "add_beams", rows_of(job), coded ? add_beams<true> : add_beams<false>, job);
     primitives.sum(b.off, &b.totals->off, b.slots, stream);
     primitives.sum(b.dark, &b.totals->dark, b.slots, stream);
 }

@@ -219,11 +219,19 @@ GS_DEVICE bool place_of(std::uint32_t rows, int planes, std::uint32_t& row, int&
     plane = static_cast<int>(i / rows);
     return plane < planes;
 }
-GS_DEVICE float* moment_at(const ModelView& model, std::uint32_t row, int plane) {
+/// Column `plane` of the moments, or of their codes.
+template <class T>
+GS_DEVICE T* moment_at(const ModelView& model, std::uint32_t row, int plane) {
     constexpr std::uint32_t kRows = kBlock;
-    return model.lazy.moments +
-           (static_cast<std::size_t>(row / kRows) *
-                static_cast<std::size_t>(2 * model.lazy.model_planes) +
+    const LazyView& lazy = model.lazy;
+    T* first;
+    if constexpr (std::is_same_v<T, float>)
+        first = lazy.moments;
+    else
+        first = lazy.codes;
+    const int columns = std::is_same_v<T, float> ? 2 * lazy.model_planes : lazy.model_planes;
+    return first +
+           (static_cast<std::size_t>(row / kRows) * static_cast<std::size_t>(columns) +
             static_cast<std::size_t>(plane)) *
                kRows +
            row % kRows;
@@ -245,22 +253,26 @@ void store_values(MoveParams p) {
     p.model.values[static_cast<std::size_t>(p.first + plane) * p.model.stride + row] =
         p.scratch[static_cast<std::size_t>(plane) * p.count + row];
 }
+template <class T>
 GS_KERNEL(kThreads, 4)
 void gather_moments(MoveParams p) {
     std::uint32_t row;
     int plane;
     if (!place_of(p.count, p.planes, row, plane)) return;
-    p.scratch[static_cast<std::size_t>(plane) * p.count + row] =
-        keeps_moments(p.rows.origin[row]) ? *moment_at(p.model, p.rows.source[row], p.first + plane)
-                                          : 0.0f;
+    reinterpret_cast<T*>(p.scratch)[static_cast<std::size_t>(plane) * p.count + row] =
+        keeps_moments(p.rows.origin[row])
+            ? *moment_at<T>(p.model, p.rows.source[row], p.first + plane)
+            : T{0};
 }
+template <class T>
 GS_KERNEL(kThreads, 4)
 void store_moments(MoveParams p) {
     std::uint32_t row;
     int plane;
     if (!place_of(p.cleared, p.planes, row, plane)) return;
-    *moment_at(p.model, row, p.first + plane) =
-        row < p.count ? p.scratch[static_cast<std::size_t>(plane) * p.count + row] : 0.0f;
+    const T* from = reinterpret_cast<const T*>(p.scratch);
+    *moment_at<T>(p.model, row, p.first + plane) =
+        row < p.count ? from[static_cast<std::size_t>(plane) * p.count + row] : T{0};
 }
 
 struct ChildrenParams {
@@ -363,13 +375,14 @@ void launch_gather_moments(const Stream& stream, const ModelView& model, const N
                            std::uint32_t count, int first, int planes, float* scratch) {
     launch(stream, "gather_moments",
            grid_for(std::size_t{count} * static_cast<std::size_t>(planes), kThreads),
-           gather_moments, MoveParams{model, rows, count, count, first, planes, scratch});
+           model.lazy.coded() ? gather_moments<std::uint16_t> : gather_moments<float>,
+           MoveParams{model, rows, count, count, first, planes, scratch});
 }
 void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count,
                           std::uint32_t cleared, int first, int planes, const float* scratch) {
     launch(stream, "store_moments",
            grid_for(std::size_t{cleared} * static_cast<std::size_t>(planes), kThreads),
-           store_moments,
+           model.lazy.coded() ? store_moments<std::uint16_t> : store_moments<float>,
            MoveParams{model, {}, count, cleared, first, planes, const_cast<float*>(scratch)});
 }
 void launch_place_children(const Stream& stream, const ModelView& model, const NewRows& rows,

@@ -69,8 +69,8 @@ void launch_gather_values(const Stream& stream, const ModelView& model, const Ne
 /// Back to the model's first rows.
 void launch_store_values(const Stream& stream, const ModelView& model, std::uint32_t count,
                          int first, int planes, const float* scratch);
-/// The same for moments, of which a plane has two (plane 2 p: m, 2 p + 1: v); new Gaussians start
-/// with zero. Rows count .. cleared - 1 become zero.
+/// The same for moments, of which a plane has two (plane 2 p: m, 2 p + 1: v) or a code; new
+/// Gaussians start with zero. Rows count .. cleared - 1 become zero.
 void launch_gather_moments(const Stream& stream, const ModelView& model, const NewRows& rows,
                            std::uint32_t count, int first, int planes, float* scratch);
 void launch_store_moments(const Stream& stream, const ModelView& model, std::uint32_t count,

@@ -176,7 +176,7 @@ void Round::move_array(const RowArray& array, float* values, std::size_t rows_wa
     const auto cleared =
         static_cast<std::uint32_t>(std::max(count_, (rows_wanted + kBlock - 1) / kBlock * kBlock));
     const auto columns = static_cast<int>(array.columns(run_.planes()));
-    const bool moments = array.layout == RowArray::moments;
+    const bool moments = array.by_block();
     if (!moments) model.values = values;
     for (int first = 0; first < columns; first += kGatheredPlanes) {
         const int planes = std::min(kGatheredPlanes, columns - first);

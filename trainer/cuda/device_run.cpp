@@ -33,6 +33,7 @@ void DeviceRun::upload(const RunArrays& arrays, std::size_t table_rows) {
         [&](const RowArray&, auto& to, const auto& from) { to.upload(from.span(), stream_); },
         rows_, arrays);
     book_ = arrays.identity.book;
+    seed_ = arrays.adam.seed;
     looks_.values.upload(arrays.appearance.values.span(), stream_);
     looks_.moments.upload(arrays.appearance.moments.span(), stream_);
     sky_.sky.upload({&model.sky, model.sky.empty() ? 0u : 1u}, stream_);
@@ -111,16 +112,17 @@ RowIdentity DeviceRun::identity() const {
 ModelView DeviceRun::view(bool bounded) const {
     // Kernels write through views; a const run hands them out for reading.
     DeviceRun& self = const_cast<DeviceRun&>(*this);
-    return {
-        .values = self.rows_.model.values.data(),
-        .stride = capacity_,
-        .count = static_cast<std::uint32_t>(count_),
-        .sh_degree = sh_degree_,
-        .bounds = bounded ? self.bounds_.data() : nullptr,
-        .lazy = {self.rows_.adam.moments.data(), self.rows_.adam.last_step.data(),
-                 tables_.pending.data(), tables_.decay.data(), tables_.clock.data(),
-                 plane_count(sh_degree_), rows_.filter.size() > 0 ? rows_.filter.data() : nullptr},
-        .sky = sky_.sky.size() > 0 ? sky_.sky.data() : nullptr};
+    auto& adam = self.rows_.adam;
+    const auto given = [](auto& buffer) { return buffer.size() > 0 ? buffer.data() : nullptr; };
+    return {.values = self.rows_.model.values.data(),
+            .stride = capacity_,
+            .count = static_cast<std::uint32_t>(count_),
+            .sh_degree = sh_degree_,
+            .bounds = bounded ? self.bounds_.data() : nullptr,
+            .lazy = {given(adam.moments), adam.last_step.data(), tables_.pending.data(),
+                     tables_.decay.data(), tables_.clock.data(), plane_count(sh_degree_),
+                     given(rows_.filter), given(adam.codes), rows_.identity.tags.data(), seed_},
+            .sky = given(sky_.sky)};
 }
 
 bool DeviceRun::grow(std::size_t capacity, std::string& why) {
@@ -148,7 +150,8 @@ bool DeviceRun::grow(std::size_t capacity, std::string& why) {
             for (std::size_t p = 0; p < parts && before > 0; ++p) {
                 auto* part = to.data() + p * after;
                 copy_on_device(part, from.data() + p * before, before * sizeof(*part), stream_);
-                launch_fill(stream_, part + before, unused_word(array, p), after - before);
+                launch_fill(stream_, part + before, unused_word(array, p),
+                            (after - before) * sizeof(*part) / sizeof(std::uint32_t));
             }
         },
         larger, rows_);
@@ -169,11 +172,15 @@ void DeviceRun::clear_statistics() {
 }
 
 void DeviceRun::clear_moments(int plane) {
-    const std::size_t per_plane = 2 * kBlock,
-                      per_block = static_cast<std::size_t>(planes()) * per_plane;
-    launch_fill_rows(stream_,
-                     rows_.adam.moments.data() + static_cast<std::size_t>(plane) * per_plane, 0,
-                     capacity_ / kBlock, per_block, per_plane);
+    const auto clear = [&](auto* first, std::size_t words) {  // of a block's plane
+        auto* to = reinterpret_cast<std::uint32_t*>(first);
+        launch_fill_rows(stream_, to + static_cast<std::size_t>(plane) * words, 0,
+                         capacity_ / kBlock, static_cast<std::size_t>(planes()) * words, words);
+    };
+    if (rows_.adam.codes.size() > 0)
+        clear(rows_.adam.codes.data(), kBlock / 2);
+    else
+        clear(rows_.adam.moments.data(), 2 * kBlock);
 }
 
 void DeviceRun::rows_moved(std::size_t count, std::uint32_t step) {

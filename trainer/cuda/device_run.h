@@ -20,6 +20,7 @@ struct DeviceRows {
     } model;
     struct {
         DeviceBuffer<float> moments{"Adam moments"};
+        DeviceBuffer<std::uint16_t> codes{"Adam moments"};
         DeviceBuffer<std::uint32_t> last_step{"steps of Gaussians"};
     } adam;
     struct {
@@ -105,6 +106,7 @@ class DeviceRun {
     bool antialiased_ = false;
     DeviceRows rows_;
     IdBook book_;
+    std::uint64_t seed_ = 0;  ///< AdamClock::seed
     DeviceBuffer<BlockBounds> bounds_{"bounds of Gaussians"};
     DeviceLooks looks_;
     DeviceSky sky_;

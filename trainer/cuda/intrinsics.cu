@@ -15,9 +15,8 @@ struct IntrinsicsParams {
     StepResult* result;
 };
 
-template <class Camera>
-GS_DEVICE math::LensGradient<float> of_gaussian(const FrameConstants& c,
-                                                const ModelReader<true>& reader,
+template <class Camera, class Reader>
+GS_DEVICE math::LensGradient<float> of_gaussian(const FrameConstants& c, const Reader& reader,
                                                 const SplatSums& sums) {
     const Camera& camera = camera_of<Camera>(c);
     const Vec3f mean = reader.mean();
@@ -29,8 +28,8 @@ GS_DEVICE math::LensGradient<float> of_gaussian(const FrameConstants& c,
     return math::intrinsics_vjp(camera, projected, scale, quat, v.mean, v.cov);
 }
 
-/// A block per chunk, a thread per slot.
-template <class Camera>
+/// A block per chunk, a thread per slot. `kCoded`: moments are in 16 bits.
+template <class Camera, bool kCoded>
 GS_DEVICE void sum_chunk(const IntrinsicsParams& p) {
     GS_SHARED(std::uint32_t, long_runs, kChunk / kWarp);
     GS_SHARED(RowRun, runs, kChunk);
@@ -50,16 +49,22 @@ GS_DEVICE void sum_chunk(const IntrinsicsParams& p) {
     math::LensGradient<float> gradient{};
     if (used)
         gradient = of_gaussian<Camera>(
-            c, ModelReader<true>(p.model, p.frame.gaussian_from_slot[slot]), sums);
+            c, ModelReader<true, kCoded>(p.model, p.frame.gaussian_from_slot[slot]), sums);
     for (std::uint32_t k = 0; k < math::kLensNumbers; ++k) {
         const double sum = block_sum<kChunk>(static_cast<double>(gradient.v[k]), partial);
         if (threadIdx.x == 0) p.sums[k * p.chunks + blockIdx.x] = sum;
     }
 }
+template <bool kCoded>
 GS_KERNEL(kChunk, 2)
-void sum_intrinsics(IntrinsicsParams p) { sum_chunk<math::Pinhole<float>>(p); }
+void sum_intrinsics(IntrinsicsParams p) {
+    sum_chunk<math::Pinhole<float>, kCoded>(p);
+}
+template <bool kCoded>
 GS_KERNEL(kChunk, 1)
-void sum_intrinsics_lens(IntrinsicsParams p) { sum_chunk<math::LensCamera<float>>(p); }
+void sum_intrinsics_lens(IntrinsicsParams p) {
+    sum_chunk<math::LensCamera<float>, kCoded>(p);
+}
 
 /// One block.
 GS_KERNEL(kChunk, 1) void add_intrinsics(IntrinsicsParams p) {
@@ -79,8 +84,12 @@ GS_KERNEL(kChunk, 1) void add_intrinsics(IntrinsicsParams p) {
 void launch_intrinsics(const Stream& stream, const FrameLimits& limits, const FrameArrays& frame,
                        const ModelView& model, double* sums, StepResult* result) {
     const IntrinsicsParams params{frame, model, sums, limits.chunks(), result};
+    using Kernel = void (*)(IntrinsicsParams);
+    static constexpr Kernel kernels[2][2] = {
+        {sum_intrinsics<false>, sum_intrinsics<true>},
+        {sum_intrinsics_lens<false>, sum_intrinsics_lens<true>}};
     launch(stream, "intrinsics", Grid{limits.chunks(), kChunk},
-           limits.lens ? sum_intrinsics_lens : sum_intrinsics, params);
+           kernels[limits.lens][model.lazy.coded()], params);
     launch(stream, "add_intrinsics", Grid{1, kChunk}, add_intrinsics, params);
 }
 

@@ -12,16 +12,12 @@ constexpr int kThreads = 256;
 
 /// A row after the step under way, as nudge_row() sees it. Who was visible has been stepped; the
 /// tables do not know this step yet, so for a sleeper its last term is added here.
+template <bool kCoded>
 class NudgedRow {
   public:
     GS_DEVICE NudgedRow(const ModelView& model, std::uint32_t row, const StepInputs& in)
-        : values_(model.values + row), stride_(model.stride) {
-        constexpr std::uint32_t kRows = kBlock;
+        : values_(model.values + row), stride_(model.stride), moments_(model.lazy, row) {
         const LazyView& lazy = model.lazy;
-        moments_ = lazy.moments +
-                   static_cast<std::size_t>(row / kRows) *
-                       static_cast<std::size_t>(lazy.model_planes) * 2 * kRows +
-                   row % kRows;
         const std::uint32_t last = lazy.last_step[row], age = lazy.clock->steps + 1 - last;
         decay2_ = lazy.decay[2 * age + 1];
         const float ratio = age == 0 ? 0.0f : lazy.decay[2 * age] * rsqrtf(decay2_);
@@ -33,13 +29,10 @@ class NudgedRow {
             pending_[group] = age == 0 ? 0.0f : slept[group] + in.rates[group] * ratio;
     }
     GS_DEVICE float now(int plane) const {
-        const float* at = moments_ + static_cast<std::size_t>(plane) * 2 * kBlock;
-        return math::lazy_value(values_[static_cast<std::size_t>(plane) * stride_], at[0],
-                                at[kBlock], pending_[learning_group(plane)]);
+        return values_[static_cast<std::size_t>(plane) * stride_] -
+               moments_.direction(plane) * pending_[learning_group(plane)];
     }
-    GS_DEVICE float square(int plane) const {
-        return moments_[(static_cast<std::size_t>(plane) * 2 + 1) * kBlock] * decay2_;
-    }
+    GS_DEVICE float square(int plane) const { return moments_.of(plane).v * decay2_; }
     GS_DEVICE void add(int plane, float by) {
         values_[static_cast<std::size_t>(plane) * stride_] += by;
     }
@@ -48,7 +41,7 @@ class NudgedRow {
     static constexpr int kGroups = learning_group(kOpacityLogits) + 1;
     float* values_;
     std::uint64_t stride_;
-    const float* moments_;
+    RowMoments<kCoded> moments_;
     float pending_[kGroups];
     float decay2_;
 };
@@ -59,13 +52,14 @@ struct NudgeParams {
     const RunFlags* flags;
     const std::uint32_t* tags;
 };
+template <bool kCoded>
 GS_KERNEL(kThreads, 4)
 void nudge(NudgeParams p) {
     const std::uint32_t row = blockIdx.x * kThreads + threadIdx.x;
     if (row >= p.model.count || p.flags->go == 0) return;
     const std::uint32_t tag = p.tags[row];
     if (locked_tag(tag)) return;
-    NudgedRow nudged(p.model, row, *p.inputs);
+    NudgedRow<kCoded> nudged(p.model, row, *p.inputs);
     const float* rates = p.inputs->rates;
     (void)nudge_row(nudged, p.inputs->nudge,
                     {rates[learning_group(kOpacityLogits)], rates[learning_group(kLogScales)]},
@@ -76,7 +70,8 @@ void nudge(NudgeParams p) {
 
 void launch_nudge(const Stream& stream, const ModelView& model, const StepInputs* inputs,
                   const RunFlags* flags, const std::uint32_t* tags) {
-    launch(stream, "nudge", grid_for(model.count, kThreads), nudge,
+    launch(stream, "nudge", grid_for(model.count, kThreads),
+           model.lazy.coded() ? nudge<true> : nudge<false>,
            NudgeParams{model, inputs, flags, tags});
 }
 

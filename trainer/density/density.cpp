@@ -235,10 +235,12 @@ void reset_opacity(RunArrays& arrays) {
     parallel_for(model.count, 4096, [&](std::size_t row) {
         if (!locked_tag(arrays.identity.tags[row])) logits[row] = std::min(logits[row], most);
     });
-    const auto planes = static_cast<std::size_t>(model.planes());
-    for (std::size_t block = 0; block < model.capacity / kBlock; ++block)
-        std::fill_n(&arrays.adam.moments[(block * planes + kOpacityLogits) * 2 * kBlock],
-                    2 * kBlock, 0.0f);
+    each_moment_column(
+        [&](auto column, int plane) {
+            for (std::size_t row = 0; plane == kOpacityLogits && row < model.capacity; ++row)
+                column[row] = {};
+        },
+        arrays);
 }
 
 }  // namespace gs

@@ -17,19 +17,15 @@ class LaneRow {
         decay2_ = block.decay2[block.steps - last];
     }
     float now(int plane) const {
-        const float* at = moments(plane);
-        return math::lazy_value(value(plane), at[0], at[kBlock],
-                                pending_[adam::group_of_plane(plane)]);
+        const auto [m, v] = adam::stored_moments(block_, plane, lane_);
+        return math::lazy_value(value(plane), m, v, pending_[adam::group_of_plane(plane)]);
     }
-    float square(int plane) const { return moments(plane)[kBlock] * decay2_; }
+    float square(int plane) const { return adam::stored_moments(block_, plane, lane_).v * decay2_; }
     void add(int plane, float by) { value(plane) += by; }
 
   private:
     float& value(int plane) const {
         return block_.values[static_cast<std::size_t>(plane) * block_.stride + lane_];
-    }
-    const float* moments(int plane) const {
-        return block_.moments + static_cast<std::size_t>(plane) * 2 * kBlock + lane_;
     }
     const adam::Block& block_;
     const std::size_t lane_;

@@ -17,6 +17,7 @@ bool consistent(const RunArrays& arrays) {
     const AppearanceState& looks = arrays.appearance;
     bool out = model.count > 0 && model.count <= model.capacity && model.capacity % kBlock == 0 &&
                looks.moments.size() == 2 * looks.values.size() &&
+               arrays.adam.moments.empty() != arrays.adam.codes.empty() &&
                (arrays.sky_moments.empty() || arrays.sky_moments.size() == kSkyMoments);
     each_row_array(
         [&](const RowArray& array, const auto& values) {
@@ -48,7 +49,8 @@ RunArrays new_run(GaussianModel model, const TrainingSettings& settings) {
     out.model = std::move(model);
     out.model.sky = initial_sky(settings, out.model.sky);
     if (settings.sky != SkyKind::none) out.sky_moments.resize(kSkyMoments);
-    out.adam = initial_adam_state(out.model, batch_of(settings));
+    out.adam = initial_adam_state(out.model, batch_of(settings), settings.compact_moments);
+    out.adam.seed = static_cast<std::uint64_t>(settings.seed);
     out.identity = RowIdentity(out.model.count, out.model.capacity);
     add_missing_rows(out, settings);
     return out;

@@ -33,8 +33,8 @@ struct RunArrays {
 
 /// One per-Gaussian array: how it is stored, and what happens to its rows.
 struct RowArray {
-    /// [capacity], [plane][capacity], or [block][2 x plane][16].
-    enum Layout : std::uint8_t { single, planes, moments };
+    /// [capacity], [plane][capacity], [block][2 x plane][16] or [block][plane][16].
+    enum Layout : std::uint8_t { single, planes, moments, codes };
     /// In a round of density control a new row inherits its source's values, or those that are not
     /// of a new Gaussian (`fresh`, of moments only), or gets RoundRows::tag; all rows are zero
     /// afterwards; or nothing moves, because rows are alike or set after the round.
@@ -52,13 +52,18 @@ struct RowArray {
     Values values = any;
     bool TrainingSettings::*setting =
         nullptr;              ///< the run has the array if it is set; null: always
+    bool unless = false;      ///< if it is not set
     bool since_first = true;  ///< every checkpoint has it; else it may be missing from old files
 
     std::size_t columns(int model_planes) const {
         const auto n = static_cast<std::size_t>(model_planes);
-        return layout == single ? 1 : layout == planes ? n : 2 * n;
+        return layout == single ? 1 : layout == moments ? 2 * n : n;
     }
-    bool used(const TrainingSettings& given) const { return setting == nullptr || given.*setting; }
+    /// All columns of 16 rows are together.
+    bool by_block() const { return layout == moments || layout == codes; }
+    bool used(const TrainingSettings& given) const {
+        return setting == nullptr || given.*setting != unless;
+    }
 };
 
 /// The run's other sections follow these two (checkpoint.cpp).
@@ -75,7 +80,11 @@ void each_row_array(Visit&& visit, Runs&... runs) {
           runs.filter...);
     visit(A{"model", kModelSection, A::planes, A::inherited, "parameters", "inputs/values"},
           runs.model.values...);
-    visit(A{"moments", 6, A::moments, A::fresh, kMoments, "inputs/moments"}, runs.adam.moments...);
+    const auto compact = &TrainingSettings::compact_moments;
+    visit(A{"moments", 6, A::moments, A::fresh, kMoments, "inputs/moments", A::any, compact, true},
+          runs.adam.moments...);
+    visit(A{"codes of moments", 41, A::codes, A::fresh, kMoments, nullptr, A::any, compact},
+          runs.adam.codes...);
     visit(A{"step", 7, A::single, A::unmoved, kMoments, "inputs/last_step", A::steps},
           runs.adam.last_step...);
     const A statistics{"statistics", 8, A::single, A::cleared, kStatistics};
@@ -83,7 +92,7 @@ void each_row_array(Visit&& visit, Runs&... runs) {
     visit(statistics, runs.statistics.views...);
     visit(statistics, runs.statistics.radius_px...);
     visit(A{"identity", kIdentitySection, A::single, A::tags, kStatistics, "inputs/tags", A::any,
-            nullptr, false},
+            nullptr, false, false},
           runs.identity.tags...);
 }
 /// The same for one of them: the array of this number.
@@ -127,7 +136,7 @@ auto row_column(const RowArray& array, Run& run, Values& values, std::size_t c) 
     if (array.layout == RowArray::planes) {
         out.first += c * run.model.capacity;
         out.unused = static_cast<T>(unused_value(static_cast<int>(c)));
-    } else if (array.layout == RowArray::moments) {
+    } else if (array.by_block()) {
         out.first += c * kBlock;
         out.stride = array.columns(run.model.planes()) * kBlock;
     } else if (array.values == RowArray::steps) {
@@ -147,6 +156,19 @@ void each_row_column(Visit&& visit, Run& run, More&... more) {
             });
         },
         run, more...);
+}
+/// Calls visit(column, plane) for every column of the moments.
+template <class Visit>
+void each_moment_column(Visit&& visit, RunArrays& run) {
+    each_row_array(
+        [&](const RowArray& array, auto& values) {
+            const auto planes = run.model.planes();
+            const std::size_t columns = array.columns(planes);
+            for (std::size_t c = 0; array.by_block() && !values.empty() && c < columns; ++c)
+                visit(row_column(array, run, values, c),
+                      static_cast<int>(c * static_cast<std::size_t>(planes) / columns));
+        },
+        run);
 }
 
 /// What is wrong with an array that was read from a file; null: nothing.

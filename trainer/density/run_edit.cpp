@@ -115,14 +115,11 @@ void append_rows(RunArrays& arrays, const GaussianModel& more) {
 
 void lock_rows(RunArrays& arrays, std::span<const std::uint32_t> rows, bool locked) {
     CHECK(settled(arrays));
-    const auto moments = 2 * static_cast<std::size_t>(arrays.model.planes());
     for (const std::uint32_t row : rows) {
         CHECK(row < arrays.model.count, "row {}", row);
         std::uint32_t& tag = arrays.identity.tags[row];
         tag = locked ? tag | kLockedTag : id_of_tag(tag);
-        if (!locked) continue;
-        float* of = arrays.adam.moments.data() + row / kBlock * moments * kBlock + row % kBlock;
-        for (std::size_t m = 0; m < moments; ++m) of[m * kBlock] = 0.0f;
+        if (locked) each_moment_column([&](auto column, int) { column[row] = {}; }, arrays);
     }
 }
 

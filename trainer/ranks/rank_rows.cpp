@@ -15,14 +15,15 @@ struct Shape {
     std::uint32_t present = 0;  ///< bit i: array i of each_row_array()
     std::uint32_t steps = 0, base = 0, batch = 1;
     int planes = 0;
+    std::uint64_t seed = 0;
     LearningRates highest{};
     Sky sky{};
 };
 
 Message shape_of(const RunArrays& run) {
-    Shape shape{run.model.count,  run.model.sh_degree, run.model.antialiased, 0,
-                run.adam.steps,   run.adam.base,       run.adam.batch,        run.adam.planes,
-                run.adam.highest, run.model.sky};
+    Shape shape{run.model.count, run.model.sh_degree, run.model.antialiased, 0,
+                run.adam.steps,  run.adam.base,       run.adam.batch,        run.adam.planes,
+                run.adam.seed,   run.adam.highest,    run.model.sky};
     std::uint32_t bit = 1;
     each_row_array(
         [&](const RowArray&, const auto& values) {
@@ -48,6 +49,7 @@ RunArrays empty_run(const Shape& shape, std::size_t rows, std::size_t capacity) 
     run.adam.base = shape.base;
     run.adam.batch = shape.batch;
     run.adam.planes = shape.planes;
+    run.adam.seed = shape.seed;
     run.adam.highest = shape.highest;
     std::uint32_t bit = 1;
     each_row_array(
@@ -74,7 +76,7 @@ void each_stretch(const RowArray& array, const GaussianModel& model, Values& val
     const auto part = [&](std::size_t first, std::size_t count) {
         visit(std::span(values.data() + first, count));
     };
-    if (array.layout == RowArray::moments)
+    if (array.by_block())
         return part(blocks.first * columns * kBlock, blocks.count * columns * kBlock);
     for (std::size_t c = 0; c < columns; ++c)
         part(c * model.capacity + blocks.first * kBlock, blocks.count * kBlock);
@@ -134,8 +136,7 @@ void array_at_head(Exchange& ranks, const RunArrays& part, std::size_t number, s
         constexpr std::size_t kMost = kMostBytes / sizeof(T);
         if (values.empty()) return;
         const std::size_t columns = array.columns(part.model.planes());
-        const bool moments = array.layout == RowArray::moments;
-        for (std::size_t c = 0; c < (moments ? 1 : columns); ++c) {
+        for (std::size_t c = 0; c < (array.by_block() ? 1 : columns); ++c) {
             const auto column = row_column(array, part, values, c);
             for (int rank = 0; rank < ranks.size(); ++rank) {
                 const std::size_t there =

@@ -136,6 +136,9 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
         return fail(ErrorKind::unsupported, "",
                     "a step that also learns from a lidar cannot be captured",
                     "train with --lidar-weight 0");
+    if (!record.before.adam.codes.empty())
+        return fail(ErrorKind::unsupported, "", "a step of compact moments cannot be captured",
+                    "train without --compact-moments");
     CapturedStep out;
     StepInputs& in = out.inputs;
     const View& view = *record.plan.view;

@@ -53,8 +53,9 @@ std::vector<PackedArray> arrays_of(const CapturedStep& step) {
     std::ptrdiff_t at = 3;  // after the other inputs
     each_row_array(
         [&](const RowArray& array, const auto& buffer) {
-            if (array.step_entry && !buffer.empty())
-                arrays.insert(arrays.begin() + at++, {array.step_entry, words_of(buffer)});
+            if constexpr (sizeof(*buffer.data()) == 4)  // codes are of runs that are not captured
+                if (array.step_entry && !buffer.empty())
+                    arrays.insert(arrays.begin() + at++, {array.step_entry, words_of(buffer)});
         },
         in.before);
     if (!in.filter.empty()) arrays.push_back({"inputs/filter", words_of(in.filter)});
@@ -324,8 +325,9 @@ Result<void> read_sampled_rows(const FileSet& from, const StepCounts& n, RunArra
         [&](const RowArray& array, auto& values) -> Result<void> {
             if (!array.step_entry) return {};
             const std::size_t columns = array.columns(plane_count(n.sh_degree));
-            GS_TRY_VOID(
-                steps::read_words(from, array.step_entry, columns * n.sample * kBlock, values));
+            if constexpr (sizeof(*values.data()) == 4)
+                GS_TRY_VOID(
+                    steps::read_words(from, array.step_entry, columns * n.sample * kBlock, values));
             const char* wrong = wrong_values(array, values, before.adam);
             return wrong ? damaged(from, array.step_entry, wrong) : Result<void>();
         },

@@ -15,6 +15,7 @@
     COUNT(batch, 1, "Run", "photos per step: gradients are averaged; rates and moments are adapted", "photos", kGrendel, 1, 64, 0) \
     COUNT(seed, 42, "Run", "seed of the view order, split samples and random backgrounds", "", kOwn, 0, 9007199254740991.0, 0) \
     COUNT(coarse_until, 0, "Run", "train on smaller photos before this step: a quarter of their width and height for the first half of these steps, then half; at most half of the run; 0 = full size throughout", "steps", kDash, 0, 1e7, kLog | kLive) \
+    TOGGLE(compact_moments, false, "Run", "the optimizer's moments in 2 bytes a parameter instead of 8, rounded at random: half the memory a Gaussian", kOwn, 0) \
     NUMBER(lr_means, 1.6e-4, "Learning rates", "positions, x scene extent, at the start", "x scene extent", kAuthors, 0, 1, kLog | kLive) \
     NUMBER(lr_means_final, 1.6e-6, "Learning rates", "positions, x scene extent, at the last step", "x scene extent", kAuthors, 0, 1, kLog | kLive) \
     NUMBER(lr_sh0, 2.5e-3, "Learning rates", "base colour", "", kAuthors, 0, 1, kLog | kLive) \

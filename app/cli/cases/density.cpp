@@ -19,6 +19,7 @@ struct RoundCase {
     bool large, locks, faint;
     bool revised = false;  ///< opacities of clones and children
     bool long_axis = false;
+    bool compact = false;  ///< moments in 16 bits
 };
 constexpr RoundCase kRounds[] = {
     {"one Gaussian", 1, 5000, false, false, false},
@@ -30,6 +31,7 @@ constexpr RoundCase kRounds[] = {
     {"all too faint", 50, 1000, false, false, true},
     {"400 Gaussians, opacities revised", 400, 5000, true, true, false, true},
     {"400 Gaussians, along the longest axis", 400, 450, true, true, false, true, true},
+    {"400 Gaussians of compact moments", 400, 5000, true, true, false, false, false, true},
 };
 struct RelocationCase {
     const char* name;
@@ -77,6 +79,9 @@ ComparisonRow rows_apart(const RunArrays& got, const RunArrays& truth) {
         for (std::size_t i = 0; i < a.capacity; ++i) compare(a.at(p, i), b.at(p, i));
     const auto &x = got.adam.moments, &y = truth.adam.moments;
     for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) compare(x[i], y[i]);
+    const auto &codes = got.adam.codes, &expected = truth.adam.codes;
+    for (std::size_t i = 0; i < std::min(codes.size(), expected.size()); ++i)
+        out.add(expected[i], codes[i]);
     return out;
 }
 
@@ -99,7 +104,7 @@ CheckRow check_beside_cpu(const Backend& backend, const RunArrays& start, Change
 }
 
 CheckRow check_round(const Backend& backend, const RoundCase& c) {
-    RunArrays start = busy_run(c.count, 3, c.locks);
+    RunArrays start = busy_run(c.count, 3, c.locks, c.compact);
     for (std::size_t i = 0; c.faint && i < c.count; ++i) start.model.at(kOpacityLogits, i) = -9;
     return check_beside_cpu(backend, start, [&](TrainingBackend& training) {
         TrainingSettings settings = settings_for(c.most);
@@ -124,11 +129,12 @@ CheckRow check_relocation(const Backend& backend, const RelocationCase& c) {
     });
 }
 
-CheckRow check_reset(const Backend& backend) {
-    return check_beside_cpu(backend, busy_run(200, 2, true), [](TrainingBackend& training) {
-        training.reset_opacity();
-        return std::string("reset");
-    });
+CheckRow check_reset(const Backend& backend, bool compact) {
+    return check_beside_cpu(backend, busy_run(200, 2, true, compact),
+                            [](TrainingBackend& training) {
+                                training.reset_opacity();
+                                return std::string("reset");
+                            });
 }
 
 CheckRow check_edit(const Backend& backend) {
@@ -150,7 +156,10 @@ void add_density_cases(CaseList& list, const Backend& backend) {
     for (const RelocationCase& c : kRelocations)
         add_case(list, std::string("relocation: ") + c.name,
                  [b, &c] { return check_relocation(*b, c); });
-    add_case(list, "density: opacities reset, some rows locked", [b] { return check_reset(*b); });
+    add_case(list, "density: opacities reset, some rows locked",
+             [b] { return check_reset(*b, false); });
+    add_case(list, "density: opacities reset, compact moments",
+             [b] { return check_reset(*b, true); });
     add_case(list, "density: rows changed by hand", [b] { return check_edit(*b); });
 }
 

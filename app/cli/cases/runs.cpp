@@ -35,12 +35,14 @@ std::shared_ptr<Capture> case_capture(int width, int height, bool masked) {
     return capture;
 }
 
-RunArrays fresh_run(const GaussianModel& model) {
-    return new_run(model.resized(padded_capacity(model.count), model.sh_degree));
+RunArrays fresh_run(const GaussianModel& model, bool compact) {
+    TrainingSettings settings;
+    settings.compact_moments = compact;
+    return new_run(model.resized(padded_capacity(model.count), model.sh_degree), settings);
 }
 
-RunArrays busy_run(std::size_t count, std::uint64_t seed, bool locks) {
-    RunArrays out = fresh_run(make_proof_model({count, 2, seed, 0.002f, 0.25f}));
+RunArrays busy_run(std::size_t count, std::uint64_t seed, bool locks, bool compact) {
+    RunArrays out = fresh_run(make_proof_model({count, 2, seed, 0.002f, 0.25f}), compact);
     AdamState& adam = out.adam;
     adam.planes = out.model.planes();
     adam.base = 5;
@@ -49,13 +51,18 @@ RunArrays busy_run(std::size_t count, std::uint64_t seed, bool locks) {
     for (auto& table : adam.pending) table = {4e-4, 3e-4, 2e-4, 1e-4, 0};
     for (std::size_t i = 0; i < adam.last_step.size(); ++i)
         adam.last_step[i] = i < count ? static_cast<std::uint32_t>(5 + i % 5) : 9u;
-    const std::size_t per_block = static_cast<std::size_t>(out.model.planes()) * 2 * kBlock;
-    for (std::size_t i = 0; i < adam.moments.size(); ++i) {
-        const std::size_t row = i / per_block * kBlock + i % kBlock;
-        const bool second = i / kBlock % 2 == 1;
-        if (row < count)
-            adam.moments[i] =
-                (second ? 1e-3f : 1e-2f) * (random_uniform(seed, 9, i) + (second ? 0.01f : -0.5f));
+    const std::size_t per_block = static_cast<std::size_t>(out.model.planes()) * kBlock;
+    for (std::size_t i = 0; i < out.model.capacity / kBlock * per_block; ++i) {
+        if (i / per_block * kBlock + i % kBlock >= count) continue;
+        const std::size_t first = i / kBlock * 2 * kBlock + i % kBlock, second = first + kBlock;
+        const float m = 1e-2f * (random_uniform(seed, 9, first) - 0.5f),
+                    v = 1e-3f * (random_uniform(seed, 9, second) + 0.01f);
+        if (compact) {
+            adam.codes[i] = static_cast<std::uint16_t>(math::encode_moments({m, v}, 0));
+        } else {
+            adam.moments[first] = m;
+            adam.moments[second] = v;
+        }
     }
     for (std::size_t i = 0; i < count; ++i) {
         out.statistics.views[i] = static_cast<float>(i % 5);

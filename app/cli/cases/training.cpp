@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kStepLossLimit = 1e-5;    ///< relative
 constexpr double kWayLimit = 2e-3;         ///< of the way the parameters went
+constexpr double kCodedWayLimit = 2e-2;    ///< of moments in 16 bits and of the way
 constexpr double kStatisticsLimit = 1e-4;  ///< relative to the largest
 constexpr double kLooksLimit = 1e-3;       ///< of moments, and of the way exposure and colour went
 constexpr double kBeamLimit = 1e-4;        ///< relative to the larger term of their loss
@@ -40,6 +41,8 @@ enum Has : unsigned {
     kSky = 512,       ///< learned, of degree 3
     kLenses = 1024,   ///< what moves the lens's numbers
     kBeams = 2048,    ///< of a lidar, with the last view of each step
+    kBoth = 4096,     ///< once more with compact moments:
+    kCompact = 8192,  ///< in 16 bits
 };
 enum class Made { plain, broken, faint, covering, crowded, veiled };
 struct Rare {
@@ -79,38 +82,39 @@ constexpr TrainingCase kTraining[] = {
     {"a mask with holes", 90, 1, kMask},
     {"loss without SSIM", 90, 1, 0, 4, 1, {.lambda = 0}},
     {"loss of SSIM only", 90, 1, 0, 4, 1, {.lambda = 1}},
-    {"sleepers, settled when rates rise", 200, 1, kApart, 12, 1, {.raised_from = 7}},
-    {"locked rows", 120, 1, kLocks},
-    {"regularisers and limits", 200, 1, kNudges | kLocks, 6},
+    {"sleepers, settled when rates rise", 200, 1, kApart | kBoth, 12, 1, {.raised_from = 7}},
+    {"locked rows", 120, 1, kLocks | kBoth},
+    {"regularisers and limits", 200, 1, kNudges | kLocks | kBoth, 6},
     {"faint ones wander", 200, 1, kNudges | kLocks | kApart, 6, 1, {.made = Made::faint}},
-    {"photos of bent lenses", 140, 2, kBent, 6},
+    {"photos of bent lenses", 140, 2, kBent | kBoth, 6},
     {"exposure and white balance", 90, 1, 0, 4, 1, {.looks = AppearanceMode::exposure}},
     {"every stage of a photo's look, with a mask", 90, 1, kMask, 6, 1, kPpisp},
     {"a look in pixels enough for many blocks", 300, 0, 0, 2, 1, kBroad},
     {"a sky", 40, 1, kSky},
     {"a sky behind bent lenses, two views a step", 40, 1, kSky | kBent, 4, 2},
-    {"beams of a lidar", 200, 1, kBeams | kLocks},
-    {"beams of a lidar, two views a step, through a 3D filter", 140, 1, kBeams | kFiltered, 4, 2},
+    {"beams of a lidar", 200, 1, kBeams | kLocks | kBoth},
+    {"beams of a lidar, two views a step, through a 3D filter", 140, 1, kBeams | kFiltered | kBoth,
+     4, 2},
     {"beams through values that no file should hold", 240, 1, kBeams, 2, 1, kBroken},
     {"beams whose lists outgrow their buffers", 700, 0, kBeams, 2, 1, kVeiled},
-    {"poses corrected", 150, 2, kMotion},
-    {"poses and focal lengths corrected by Gaussians over 300 tiles", 12, 1, kMotion | kLenses, 2,
-     1, kWide},
+    {"poses corrected", 150, 2, kMotion | kBoth},
+    {"poses and focal lengths corrected by Gaussians over 300 tiles", 12, 1,
+     kMotion | kLenses | kBoth, 2, 1, kWide},
     {"bent lenses corrected through a 3D filter, two views a step", 12, 1,
-     kBent | kLenses | kFiltered, 2, 2, kWide},
+     kBent | kLenses | kFiltered | kBoth, 2, 2, kWide},
     {"gradients without signs", 160, 1, kAbsolute | kLocks},
-    {"gradients without signs, two views a step", 160, 0, kAbsolute | kMotion, 4, 2},
-    {"poses of bent lenses corrected", 140, 1, kBent | kMotion},
-    {"two views a step, settled when rates rise", 200, 2, kApart | kLocks, 8, 2, kRaised},
-    {"bent lenses and poses, three views a step", 140, 3, kBent | kMotion, 4, 3},
-    {"bent lenses, two views a step", 70, 1, kBent, 2, 2},
+    {"gradients without signs, two views a step", 160, 0, kAbsolute | kMotion | kBoth, 4, 2},
+    {"poses of bent lenses corrected", 140, 1, kBent | kMotion | kBoth},
+    {"two views a step, settled when rates rise", 200, 2, kApart | kLocks | kBoth, 8, 2, kRaised},
+    {"bent lenses and poses, three views a step", 140, 3, kBent | kMotion | kBoth, 4, 3},
+    {"bent lenses, two views a step", 70, 1, kBent | kBoth, 2, 2},
     // Later the slopes of tone curves, which are rounding alone, part.
     {"poses and looks, two views a step", 90, 0, kMotion, 2, 2, kPpisp},
     {"two views a step of values that no file should hold", 240, 1, 0, 4, 2, kBroken},
-    {"by seven points", 140, 2, kPoints | kBent},
-    {"by seven points, two views a step", 140, 1, kPoints, 4, 2},
-    {"poses corrected by seven points, two views a step", 140, 1, kPoints | kMotion, 4, 2},
-    {"poses corrected by seven points, one view a step", 140, 1, kPoints | kMotion},
+    {"by seven points", 140, 2, kPoints | kBent | kBoth},
+    {"by seven points, two views a step", 140, 1, kPoints | kBoth, 4, 2},
+    {"poses corrected by seven points, two views a step", 140, 1, kPoints | kMotion | kBoth, 4, 2},
+    {"poses corrected by seven points, one view a step", 140, 1, kPoints | kMotion | kBoth},
     {"through a 3D filter", 160, 2, kFiltered | kApart | kLocks, 8},
     {"bent lenses and poses through a 3D filter, two a step", 140, 1, kFiltered | kBent | kMotion,
      4, 2},
@@ -201,7 +205,7 @@ Trained train_case(TrainingBackend& backend, const TrainingCase& c) {
             if (c.rare.looks != AppearanceMode::none && sample > 200) sample = 255;
     Trained out;
     out.start = model_of(c);
-    RunArrays start = fresh_run(out.start);
+    RunArrays start = fresh_run(out.start, c.with(kCompact));
     start.adam.batch = c.batch;
     start.model.sky = initial_sky(of_sky, {});
     if (c.with(kSky)) start.sky_moments.resize(kSkyMoments);
@@ -247,19 +251,18 @@ struct RowMoments {
     double first, gradient;
 };
 RowMoments moments_of(const Trained& of, int p, std::size_t i) {
-    const auto planes = static_cast<std::size_t>(of.arrays.model.planes());
-    const float* at =
-        &of.arrays.adam.moments[(i / kBlock * planes + static_cast<std::size_t>(p)) * 2 * kBlock +
-                                i % kBlock];
-    return {at[0], std::sqrt(static_cast<double>(at[kBlock]))};
+    const auto [m, v] = gs::moments_of(of.arrays.adam, of.arrays.model.planes(), i, p);
+    return {m, std::sqrt(static_cast<double>(v))};
 }
 
 /// How far two ways from the same values end apart, over the way, and first moments of rows last
 /// updated at the same step beside the plane's largest gradient. Gradients below a thousandth of
 /// that are compared only so: Adam's steps are as long for a sign that is rounding as for any.
-/// Broken values stay broken.
-std::vector<ComparisonRow> ways_of(const Trained& got, const Trained& truth) {
-    ComparisonRow way{"of the way", kWayLimit, Measure::l2}, moments{"moments", kLooksLimit};
+/// Broken values stay broken. `compact`: rounding decides here and there which of two codes it is.
+std::vector<ComparisonRow> ways_of(const Trained& got, const Trained& truth, bool compact) {
+    ComparisonRow way{"of the way", compact ? kCodedWayLimit : kWayLimit, Measure::l2},
+        moments{"moments", compact ? kCodedWayLimit : kLooksLimit,
+                compact ? Measure::l2 : Measure::largest};
     for (int p = 0; p < truth.start.planes(); ++p) {
         double largest = 0;
         for (std::size_t i = 0; i < truth.start.count; ++i)
@@ -351,7 +354,7 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
     const auto cpu = make_cpu_training();
     const Trained got = train_case(*ours, c), truth = train_case(*cpu, c);
     std::vector<ComparisonRow> rows = outcomes_of(got, truth);
-    for (ComparisonRow& row : ways_of(got, truth)) rows.push_back(std::move(row));
+    for (ComparisonRow& row : ways_of(got, truth, c.with(kCompact))) rows.push_back(std::move(row));
     const DensityStatistics &a = truth.arrays.statistics, &b = got.arrays.statistics;
     const auto statistics = [&](const char* what, double limit, const auto& x, const auto& y) {
         rows.push_back(compare({what, limit, Measure::of_largest}, x, y));
@@ -378,9 +381,18 @@ CheckRow check_training(const Backend& backend, const TrainingCase& c) {
 }  // namespace
 
 void add_training_cases(CaseList& list, const Backend& backend) {
-    for (const TrainingCase& c : kTraining)
+    for (const TrainingCase& c : kTraining) {
         add_case(list, std::string("training: ") + c.name,
                  [b = &backend, &c] { return check_training(*b, c); });
+        if (!c.with(kBoth)) continue;
+        TrainingCase compact = c;
+        compact.has |= kCompact;
+        // A code that falls on the other side goes its own way from then on.
+        compact.steps = std::min(c.steps, 4);
+        if (c.rare.raised_from < c.steps) compact.rare.raised_from = 2;
+        add_case(list, std::string("training: ") + c.name + ", compact moments",
+                 [b = &backend, compact] { return check_training(*b, compact); });
+    }
 }
 
 }  // namespace gs::cli

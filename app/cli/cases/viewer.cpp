@@ -59,14 +59,14 @@ CheckRow check_tint(const Backend& backend, Through through) {
 }
 
 /// Sleepers are drawn with the steps they slept through.
-CheckRow check_run(const Backend& backend, bool tinted, Through through) {
+CheckRow check_run(const Backend& backend, bool tinted, Through through, bool compact) {
     RenderResult pictures[2];
     RenderOptions o;
     if (through == Through::points) o.projection = ProjectionMethod::ut;
     if (tinted) o.tint = some_tints(150);
     for (int k = 0; k < 2; ++k) {
         const auto training = k == 0 ? training_of(backend) : make_cpu_training();
-        training->start(case_capture(20, 20), busy_run(200, 45));
+        training->start(case_capture(20, 20), busy_run(200, 45, false, compact));
         const Camera camera = make_proof_camera(45, 0, 50, 40);
         training->render(through == Through::pinhole ? camera : bent({{}, camera}).camera, o,
                          pictures[k]);
@@ -175,10 +175,12 @@ void add_viewer_cases(CaseList& list, const Backend& backend) {
                                                              : ", by seven points";
         add_case(list, fmt::format("viewer: tinted and hidden Gaussians{}", lens),
                  [b, through] { return check_tint(*b, through); });
-        for (const bool tinted : {false, true})
-            add_case(list,
-                     fmt::format("viewer: a run under way{}{}", tinted ? ", tinted" : "", lens),
-                     [b, tinted, through] { return check_run(*b, tinted, through); });
+        for (const bool compact : {false, true})
+            for (const bool tinted : {false, true})
+                add_case(list,
+                         fmt::format("viewer: a run under way{}{}{}", tinted ? ", tinted" : "",
+                                     lens, compact ? ", compact moments" : ""),
+                         [=] { return check_run(*b, tinted, through, compact); });
     }
     constexpr DisplayCase kDisplays[] = {{60, 44},
                                          {1, 1},

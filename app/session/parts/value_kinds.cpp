@@ -29,11 +29,9 @@ std::pair<float, float> log_scales(const GaussianModel& model, std::size_t row) 
 }
 
 float second_moment(const RunArrays& run, std::size_t row) {
-    const auto planes = static_cast<std::size_t>(run.model.planes());
-    const float* block = run.adam.moments.data() + row / kBlock * planes * 2 * kBlock;
     float sum = 0;
-    for (std::size_t p = 0; p < planes; ++p) {
-        const float v = block[(2 * p + 1) * kBlock + row % kBlock];
+    for (int p = 0; p < run.model.planes(); ++p) {
+        const float v = moments_of(run.adam, run.model.planes(), row, p).v;
         sum += v * v;
     }
     return std::sqrt(sum);

@@ -9,8 +9,8 @@
 namespace gs::cuda {
 
 /// What a reader must apply to see a Gaussian as it is now, where an optimizer moves it only when
-/// its gradients come (model_reader.cuh does, with math/adam.h). moments null: parameters are
-/// current.
+/// its gradients come (model_reader.cuh does, with math/adam.h). Neither moments nor codes:
+/// parameters are current.
 struct LazyClock {
     std::uint32_t base, steps;  ///< step of the tables' first entry, T
     std::int32_t planes;        ///< planes that have or had gradients; the others never moved, and
@@ -25,7 +25,13 @@ struct LazyView {
     const float* decay = nullptr;  ///< [age][2]: beta1^age, beta2^age
     const LazyClock* clock = nullptr;
     std::int32_t model_planes = 0;
-    const float* filter = nullptr;  ///< [row] of the 3D filter (math/mip_filter.h), or null: none
+    const float* filter = nullptr;   ///< [row] of the 3D filter (math/mip_filter.h), or null: none
+    std::uint16_t* codes = nullptr;  ///< [block][planes of the model][16] (math/adam_code.h), or
+                                     ///< null: moments are floats
+    const std::uint32_t* tags = nullptr;  ///< [row], and
+    std::uint64_t seed = 0;               ///< that codes are rounded by
+    GS_HD bool coded() const { return codes != nullptr; }
+    GS_HD bool any() const { return moments != nullptr || coded(); }
     bool operator==(const LazyView&) const = default;
 };
 

@@ -35,6 +35,12 @@ inline constexpr bool kWantsMotion = requires {
     requires Sink::Motion::value;
 };
 
+/// A sink whose Coded is std::true_type is of models whose moments are in 16 bits.
+template <class Sink>
+inline constexpr bool kCodedMoments = requires {
+    requires Sink::Coded::value;
+};
+
 template <class Sink>
 struct ProjectBackwardParams {
     FrameArrays frame;  ///< after blend backward
@@ -59,7 +65,7 @@ struct WholeGradient {
     /// Of bases kFirst .. kFirst + kCount - 1, r g b each, as they were when the frame was drawn.
     template <int kFirst, int kCount>
     GS_DEVICE void coefficients(const GaussianGradient&, Vec3f (&sh)[kCount]) const {
-        const ModelReader<kLazy> reader(model, gaussian);
+        const ModelReader<kLazy, kCodedMoments<Sink>> reader(model, gaussian);
         GS_UNROLL
         for (int k = 0; k < kCount; ++k) sh[k] = reader.sh(kFirst + k);
     }
@@ -107,9 +113,8 @@ GS_DEVICE Vec3f through_direction(int degree, Vec3f direction, const Update& upd
 }
 
 /// Standard deviations, as stored times the modifier, as they were drawn: through a 3D filter.
-template <bool kLazy>
-GS_DEVICE Vec3f drawn_scale(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                            Vec3f scale) {
+template <class Reader>
+GS_DEVICE Vec3f drawn_scale(const FrameConstants& c, const Reader& reader, Vec3f scale) {
     if (reader.filtered())
         if (const float filter = c.scale_modifier * reader.filter(); filter > 0.0f)
             return math::mip_scale(scale, filter);
@@ -137,9 +142,9 @@ GS_DEVICE ImageGradient image_gradient(const FrameConstants& c,
 
 /// All but what reaches the mean through the colour and but the bases. Returns the mean. What was
 /// clamped is known from the splat.
-template <bool kMotion, class Camera, bool kLazy>
-GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy>& reader,
-                                const Splat& splat, const SplatSums& sums, GaussianGradient& out) {
+template <bool kMotion, class Camera, class Reader>
+GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const Reader& reader, const Splat& splat,
+                                const SplatSums& sums, GaussianGradient& out) {
     const Vec3f mean = reader.mean();
     const Vec3f stored = reader.scale(c.scale_modifier);
     const Quatf quat = reader.quat();
@@ -185,8 +190,8 @@ GS_DEVICE Vec3f direct_gradient(const FrameConstants& c, const ModelReader<kLazy
     return mean;
 }
 
-template <bool kMotion, class Camera, bool kLazy, class Update>
-GS_DEVICE void hand_over(const FrameConstants& c, const ModelReader<kLazy>& reader, Update& update,
+template <bool kMotion, class Camera, class Reader, class Update>
+GS_DEVICE void hand_over(const FrameConstants& c, const Reader& reader, Update& update,
                          const Splat& splat, const SplatSums& sums) {
     GaussianGradient gradient;
     const Vec3f mean = direct_gradient<kMotion, Camera>(c, reader, splat, sums, gradient);
@@ -223,8 +228,9 @@ GS_DEVICE void project_chunk_backward(const ProjectBackwardParams<Sink>& p) {
     const std::uint32_t gaussian = p.frame.gaussian_from_slot[slot];
     auto update = update_of<Sink, kLazy>(p.sink, p.model, gaussian);
     if (update.wanted())
-        hand_over<kWantsMotion<Sink>, Camera>(c, ModelReader<kLazy>(p.model, gaussian), update,
-                                              p.frame.splats[slot], sums);
+        hand_over<kWantsMotion<Sink>, Camera>(
+            c, ModelReader<kLazy, kCodedMoments<Sink>>(p.model, gaussian), update,
+            p.frame.splats[slot], sums);
 }
 
 template <class Sink, bool kLazy>
@@ -248,7 +254,7 @@ void launch_project_backward_unscented(const Stream& stream, const char* name,
 template <class Sink, bool kLazy>
 void launch_project_backward(const Stream& stream, const char* name, const FrameLimits& limits,
                              ProjectBackwardParams<Sink> params) {
-    CHECK((params.model.lazy.moments != nullptr) == kLazy);
+    CHECK(params.model.lazy.any() == kLazy && params.model.lazy.coded() == kCodedMoments<Sink>);
     if (limits.unscented)
         return launch_project_backward_unscented<Sink, kLazy>(stream, name, limits, params);
     launch(stream, name, Grid{limits.chunks(), kChunk},

@@ -39,7 +39,7 @@ struct ProjectParams {
 
 using ProjectKernel = void (*)(ProjectParams);
 /// Of project_unscented.cu.
-ProjectKernel unscented_kernel(bool lazy, bool tinted);
+ProjectKernel unscented_kernel(const LazyView& lazy, bool tinted);
 
 GS_DEVICE std::uint32_t word_of(const TintView& tint, std::uint32_t gaussian) {
     return gaussian < tint.count ? tint.words[gaussian] : GaussianTint::kOwn;
@@ -80,9 +80,9 @@ GS_DEVICE float wrap_of(const FrameConstants& c) {
 
 /// The decisions of the CPU backend's ProjectBlock (math::visible), after the cheapest of them
 /// alone. False: draws nothing. The splat's colour is left open.
-template <class Camera, bool kLazy>
-GS_DEVICE bool project_gaussian(const FrameConstants& c, const ModelReader<kLazy>& gaussian,
-                                Vec3f& mean, Splat& splat, Coverage& cover) {
+template <class Camera, class Reader>
+GS_DEVICE bool project_gaussian(const FrameConstants& c, const Reader& gaussian, Vec3f& mean,
+                                Splat& splat, Coverage& cover) {
     const Camera& camera = camera_of<Camera>(c);
     mean = gaussian.mean();
     const float logit = gaussian.opacity_logit();
@@ -191,18 +191,19 @@ GS_DEVICE HalfCoefficients<kDegree> coefficients_of(const HalfReader& gaussian) 
     return out;
 }
 /// Read as they are asked for.
-template <int kDegree, bool kLazy>
-GS_DEVICE const ModelReader<kLazy>& coefficients_of(const ModelReader<kLazy>& gaussian) {
+template <int kDegree, bool kLazy, bool kCoded>
+GS_DEVICE const ModelReader<kLazy, kCoded>& coefficients_of(
+    const ModelReader<kLazy, kCoded>& gaussian) {
     return gaussian;
 }
 
-template <bool kLazy, bool kHalf>
+template <bool kLazy, bool kHalf, bool kCoded>
 GS_DEVICE auto color_reader(const ProjectParams& p, std::uint32_t gaussian) {
     if constexpr (kHalf)
         return HalfReader{reinterpret_cast<const uint4*>(p.colors.words) + gaussian,
                           p.colors.stride};
     else
-        return ModelReader<kLazy>(p.model, gaussian);
+        return ModelReader<kLazy, kCoded>(p.model, gaussian);
 }
 
 /// A degree known when compiling keeps the bases in registers and the loads without a branch
@@ -226,8 +227,8 @@ GS_DEVICE Vec3f color_of(int degree, const Reader& gaussian, Vec3f direction) {
 }
 
 /// What the kernels do. `kHalf`: colours come from ProjectParams::colors, and the
-/// model is current.
-template <class Camera, bool kLazy, bool kTinted, bool kHalf>
+/// model is current. `kCoded`: its moments are.
+template <class Camera, bool kLazy, bool kTinted, bool kHalf, bool kCoded = false>
 GS_DEVICE void project_chunk(const ProjectParams& p) {
     GS_SHARED(std::uint32_t, blocks_in_view, 1);
     GS_SHARED(std::uint32_t, warp_counts, kChunk / kWarp);
@@ -261,8 +262,8 @@ GS_DEVICE void project_chunk(const ProjectParams& p) {
     std::uint32_t isects = 0;
     if (visible) {
         Vec3f mean;
-        visible =
-            project_gaussian<Camera>(c, ModelReader<kLazy>(p.model, gaussian), mean, splat, cover);
+        visible = project_gaussian<Camera>(c, ModelReader<kLazy, kCoded>(p.model, gaussian), mean,
+                                           splat, cover);
         if (visible) isects = count_isects(cover, splat, c.tiles_x, wrap_of<Camera>(c));
         visible = isects > 0;
         const Vec3f ray = c.camera.w_from_z * mean - c.ray_origin;
@@ -277,8 +278,9 @@ GS_DEVICE void project_chunk(const ProjectParams& p) {
         const std::uint32_t at = survivors[thread];
         const Vec3f ray{ray_then_color[at], ray_then_color[kChunk + at],
                         ray_then_color[2 * kChunk + at]};
-        const Vec3f color = color_of(
-            c.sh_degree, color_reader<kLazy, kHalf>(p, chunk * kChunk + at), math::normalize(ray));
+        const Vec3f color =
+            color_of(c.sh_degree, color_reader<kLazy, kHalf, kCoded>(p, chunk * kChunk + at),
+                     math::normalize(ray));
         ray_then_color[at] = color.x;
         ray_then_color[kChunk + at] = color.y;
         ray_then_color[2 * kChunk + at] = color.z;

@@ -52,6 +52,9 @@ constexpr KernelTolerance kTolerances[] = {
     {"project_lens<", {1e-4, 0}, "the same, through a lens's own slopes"},
     {"project_backward_lens<", {1e-3, 2e-6}, "through those conics and slopes, and back"},
     {"project_unscented<", {1e-4, 0}, "the same, by differences of seven places"},
+    {"project_coded<", {1e-4, 0}, "as project"},
+    {"project_lens_coded<", {1e-4, 0}, "as project_lens"},
+    {"project_unscented_coded<", {1e-4, 0}, "as project_unscented"},
     {"project_backward_unscented<", {1e-3, 2e-6}, "through those, and back"},
     {"sum_intrinsics", {1e-3, 0, true}, "sums of slopes through those conics"},
     {"step_batch", {1e-5, 1e-7}, "a step of Adam, fused"},
@@ -187,7 +190,10 @@ bool LaunchExecutor::execute_once(const Kernel& kernel, const emulator::Launched
             words_of(reinterpret_cast<const void*>(left.address), bytes),  // NOLINT: still there
             words_of(left.bytes.data(), bytes), tolerance,
             {[&](std::size_t word) { return noise.kind_of(at(word)); },
-             [&](std::size_t word) { return noise.excuses(at(word)); }});
+             [&](std::size_t word) { return noise.excuses(at(word)); },
+             [&](std::size_t word, std::uint32_t expected, std::uint32_t got) {
+                 return noise.codes_alike(at(word), expected, got);
+             }});
         record.words.add(words);
         if (words.beyond == 0) continue;
         wrong = true;

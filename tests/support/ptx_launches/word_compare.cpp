@@ -141,6 +141,7 @@ WordDifferences compare_words(std::span<const std::uint32_t> before,
         ++out.differing;
         if (!exact && within(compared, i, out.worst)) return;
         if (meaning.excused && meaning.excused(i)) return;
+        if (meaning.alike && meaning.alike(i, expected[i], got[i])) return;
         ++out.beyond;
         if (out.examples.size() < kMostExamples)
             out.examples.push_back({i, before[i], expected[i], got[i]});

@@ -31,6 +31,8 @@ struct WordMeaning {
     std::function<std::size_t(std::size_t)> kind;
     /// Asked about words beyond the tolerance; true: they count as within.
     std::function<bool(std::size_t)> excused;
+    /// Likewise, with what was expected and what was got: words that are no floats.
+    std::function<bool(std::size_t, std::uint32_t, std::uint32_t)> alike{};
 };
 
 struct WordDifferences {
