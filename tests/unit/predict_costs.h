@@ -13,7 +13,7 @@ void add_sums_and_lists(Row&& row) {
     row("sum_motion<float>", "kernel,0,,24,2048,0,100,80,10,60,0,10,10,5,0,500,2");
     row("sum_motion<float>", "1,0,a.cu:9,,,1,20,20,4,12,0,0,0,1,0,90,1");
     for (const char* lens : {"", "_lens"}) {
-        const std::string sums = std::string("sum_intrinsics") + lens;
+        const std::string sums = std::string("sum_intrinsics") + lens + "<false>";
         row(sums, "kernel,0,,72,5168,0,1700,470,390,400,140,130,64,15,210,5100,13");
     }
     row("add_intrinsics", "kernel,0,,18,2048,0,130,130,0,57,8,9,9,1,22,460,5");
