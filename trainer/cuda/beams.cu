@@ -249,18 +249,20 @@ GS_DEVICE bool pass_back(const BeamInputs& in, const RayForm& g, const BeamRay& 
     return true;
 }
 /// Lane 2 i and the one behind get the sum over the warp of value i: each exchange halves the
-/// values that a lane still has.
+/// values that a lane still has. A template, because nvcc does not unroll a loop over `half`: it
+/// then finds v[] by number, which takes several times the instructions.
+template <int half = kLaneSums / 2>
 GS_DEVICE float sum_for_lane(float (&v)[kLaneSums]) {
+    const bool upper = (lane_id() & (2 * half)) != 0;
     GS_UNROLL
-    for (int half = kLaneSums / 2; half > 0; half /= 2) {
-        const bool upper = (lane_id() & (2 * half)) != 0;
-        GS_UNROLL
-        for (int i = 0; i < half; ++i) {
-            const float other = __shfl_xor_sync(kAllLanes, upper ? v[i] : v[half + i], 2 * half);
-            v[i] = (upper ? v[half + i] : v[i]) + other;
-        }
+    for (int i = 0; i < half; ++i) {
+        const float other = __shfl_xor_sync(kAllLanes, upper ? v[i] : v[half + i], 2 * half);
+        v[i] = (upper ? v[half + i] : v[i]) + other;
     }
-    return v[0] + __shfl_xor_sync(kAllLanes, v[0], 1);
+    if constexpr (half > 1)
+        return sum_for_lane<half / 2>(v);
+    else
+        return v[0] + __shfl_xor_sync(kAllLanes, v[0], 1);
 }
 
 /// A block a tile.
