@@ -157,5 +157,54 @@ TEST(CudaSteps, AreCapturedAndRunOnTheOtherBackend) {
     }
 }
 
+// Gaussians beside the camera: their depths are a thousandth of the distances that they are the
+// difference of.
+TEST(CudaSteps, MayLoseDigitsWhereDepthIsASmallDifference) {
+    const auto trainer = trainer_on(make_cpu_training(), small_capture(), busy_settings());
+    trainer->step();
+    StepRecord record;
+    trainer->step(&record);
+    auto step = required(capture_of(record, "small", trainer->rasterizer()));
+    StepInputs& in = step.inputs;
+    const Mat3d& turn = in.camera.rotation;
+    const Vec3d far{20, 25, 30};  // from the world's origin
+    in.camera.translation = in.camera.translation - turn * far;
+    for (std::size_t row = 0; row < in.model.capacity; ++row)
+        for (const auto& [axis, by] : {std::pair{0, far.x}, {1, far.y}, {2, far.z}})
+            in.model.at(kMeans + axis, row) += static_cast<float>(by);
+    for (std::size_t row = 0; row < 16; ++row) {
+        const Vec3d place = in.camera.position() +
+                            transpose(turn) * Vec3d{0.3 + 0.1 * static_cast<double>(row), 0.2,
+                                                    0.011 + 0.0003 * static_cast<double>(row)};
+        const double at[3] = {place.x, place.y, place.z};
+        for (int axis = 0; axis < 3; ++axis) {
+            in.model.at(kMeans + axis, row) = static_cast<float>(at[axis]);
+            in.model.at(kLogScales + axis, row) = 0.5f;
+        }
+    }
+    const StepOutputs was = run_step(in, *make_cpu_rasterizer());
+    StepOutputs now = run_step(in, *emulated());
+    ASSERT_EQ(was.lists.visible(), now.lists.visible());
+    double off = 0, size = 0;
+    for (std::size_t i = 0; i < was.lists.visible(); ++i)
+        for (const int p : {0, 1}) {
+            const double a = was.lists.splat(p, i), b = now.lists.splat(p, i);
+            off += (a - b) * (a - b);
+            size += a * a;
+        }
+    EXPECT_GT(std::sqrt(off / size), 1e-5) << "what floats lose";
+    const auto projection = [&] { return compare_steps(in, was, now, false)[0]; };
+    EXPECT_LT(projection().figure(), 1e-6) << projection().where;
+    // More than that is a difference, of these and of all others.
+    for (const std::size_t i : {std::size_t{0}, was.lists.visible() - 1}) {
+        float& x = now.lists.splats[i];
+        const float before = std::exchange(x, 1.01f * x + 1);
+        ASSERT_EQ(now.lists.splat(0, i), x);
+        EXPECT_GT(projection().figure(), 1e-5) << i;
+        x = before;
+    }
+    EXPECT_GT(compare_steps(in, was, now)[0].differ, 0u) << "bits are bits";
+}
+
 }  // namespace
 }  // namespace gs::test

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "base/check.h"
@@ -117,14 +118,38 @@ const char* name_of_plane(int plane) {
     return plane < kShRest ? kNames[plane] : "higher SH";
 }
 
+/// How far, px, rounding may move a Gaussian near the camera's plane in the picture; 0 for others.
+/// Its depth is the difference of numbers as large as the distances of it and of the camera from
+/// the world's origin, and its place in the picture is divided by the depth. Such a place is far
+/// outside the picture, so it would outweigh all others in the sum.
+double lost_in_depth(const StepInputs& in, std::size_t row, double depth, double place) {
+    constexpr double kLarge = 16;     // times depth; below, rounding is within the tolerance
+    constexpr double kRoundings = 8;  // of the products and sums that depth is made of
+    const Vec3f mean = in.model.mean(row);
+    const Vec3d camera = in.camera.position();
+    const double far = std::sqrt(static_cast<double>(dot(mean, mean))) +
+                       std::sqrt(dot(camera, camera)),
+                 times = far / std::max(std::abs(depth), 1e-30);
+    constexpr double kRounding = std::numeric_limits<float>::epsilon();
+    return times > kLarge
+               ? kRoundings * kRounding * times *
+                     (std::abs(place) + in.camera.fx + in.camera.width + in.camera.height)
+               : 0;
+}
+
 /// Gaussians that both saw are compared; the others count as far off.
 void compare_projection(const StepInputs& in, const FrameProbe& was, const FrameProbe& now,
                         ComparisonRow& out) {
+    const auto same_place = [&](int p, std::size_t i, std::size_t k) {
+        const double a = was.splat(p, i), b = now.splat(p, k);
+        return out.measure == Measure::l2 && p <= kSplatY &&
+               std::abs(a - b) <= lost_in_depth(in, was.rows[i], was.splat(kSplatDepth, i), a);
+    };
     for (std::size_t i = 0, k = 0; i < was.visible() || k < now.visible();) {
         const std::size_t a = i < was.visible() ? was.rows[i] : in.model.count,
                           b = k < now.visible() ? now.rows[k] : in.model.count;
         for (int p = 0; a == b && p < kSplatPlanes; ++p)
-            out.add(was.splat(p, i), now.splat(p, k), [&] {
+            out.add(was.splat(p, i), same_place(p, i, k) ? was.splat(p, i) : now.splat(p, k), [&] {
                 return fmt::format("Gaussian {}, {}", in.row_of_run(a), kSplatNames[p]);
             });
         if (a != b)
