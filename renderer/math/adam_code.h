@@ -13,21 +13,6 @@
 
 namespace gs::math {
 
-GS_HD inline std::uint32_t bits_of(float x) {
-#ifdef __CUDA_ARCH__
-    return __float_as_uint(x);
-#else
-    return std::bit_cast<std::uint32_t>(x);
-#endif
-}
-GS_HD inline float float_of(std::uint32_t bits) {
-#ifdef __CUDA_ARCH__
-    return __uint_as_float(bits);
-#else
-    return std::bit_cast<float>(bits);
-#endif
-}
-
 /// Numbers from 0 in a few bits: code c is (f(c) - 1) 2^kUnit, with f the floats from 1 on that
 /// have kMantissa bits behind the point, in their order. So 0 is 0; numbers below the unit are
 /// evenly spaced, those above it relatively.
@@ -38,14 +23,15 @@ struct ShortFloat {
                                    kFirst = static_cast<std::uint32_t>(127 + kUnit) << 23,
                                    kRest = (1u << kShift) - 1;
 
-    GS_HD static float unit() { return float_of(kFirst); }
+    GS_HD static float unit() { return std::bit_cast<float>(kFirst); }
     GS_HD static float value(std::uint32_t code) {
-        return float_of(kFirst + (code << kShift)) - unit();
+        return std::bit_cast<float>(kFirst + (code << kShift)) - unit();
     }
     /// Of x >= 0: one of the two codes around it, by the low bits of `random` such that value() is
     /// x on average. A value() is its own code, whatever `random`. Beyond the last: the last.
     GS_HD static std::uint32_t code(float x, std::uint32_t random) {
-        const std::uint32_t code = (bits_of(x + unit()) + (random & kRest) - kFirst) >> kShift;
+        const std::uint32_t code =
+            (std::bit_cast<std::uint32_t>(x + unit()) + (random & kRest) - kFirst) >> kShift;
         return code < kMost ? code : kMost;
     }
 };
