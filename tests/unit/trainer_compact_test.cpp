@@ -273,7 +273,8 @@ std::string checkpoint_of(Trainer& trainer) {
     return {std::istreambuf_iterator<char>(in), {}};
 }
 TrainingSettings compact(StrategyKind kind = StrategyKind::adc) {
-    TrainingSettings settings = with_strategy(busy_settings(), kind);
+    TrainingSettings settings =
+        with_setting(busy_settings(), *find_setting("strategy"), static_cast<double>(kind));
     settings.max_gaussians = 400;
     settings.compact_moments = true;
     return settings;
