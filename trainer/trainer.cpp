@@ -359,12 +359,17 @@ std::shared_ptr<const TrainingSnapshot> Trainer::snapshot() const {
     return out;
 }
 
-std::uint64_t snapshot_bytes(const TrainingBackend& of) {
-    std::uint64_t words = 0;
+std::uint64_t snapshot_bytes(const TrainingBackend& of, const TrainingSettings& settings) {
+    std::uint64_t row = 0;
+    const RunArrays none;
     each_row_array(
-        [&](const RowArray& array) { words += array.columns(plane_count(of.sh_degree())); });
+        [&](const RowArray& array, const auto& values) {
+            if (array.used(settings))
+                row += array.columns(plane_count(of.sh_degree())) * sizeof(*values.data());
+        },
+        none);
     // Storage grows by half.
-    return padded_capacity(of.count() * 3 / 2) * words * sizeof(float);
+    return padded_capacity(of.count() * 3 / 2) * row;
 }
 
 bool Trainer::State::restore(TrainingSnapshot from) {

@@ -130,7 +130,7 @@ void number_choice(Commands& commands, const char* id, const std::string& now, c
     tooltip(hint);
 }
 
-/// Of a step's lidar beams; empty: it has none.
+/// What steps with lidar beams are in the prediction; empty: it has none.
 std::string beams_text(const PredictionState& state) {
     if (!state.step || state.beams_every <= 0) return {};
     if (state.beams_every == 1) return ", beams in each step";

@@ -14,6 +14,12 @@ class Steps(Case):
         self.expect(0, "train", self.capture, "-o", out, "--steps", 16, "--hashes", *arguments)
         return out
 
+    def test_steps_of_compact_moments_are_not_captured(self):
+        out = self.folder / "compact"
+        self.expect(0, "train", self.capture, "-o", out, "--steps", 4, "--compact-moments", "--capture-step", 3,
+                    says="step 3 was not captured: a step of compact moments cannot be captured")
+        self.assertEqual(list(out.glob("*.gsstep")), [])
+
     def test_a_step_is_captured_and_replayed(self):
         out = self.train("a", "--capture-step", "3,11")
         self.assertTrue((out / "step-000003.gsstep").exists())

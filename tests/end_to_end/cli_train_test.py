@@ -221,7 +221,6 @@ class Training(Case):
         self.assertEqual([i["name"] for i in made["test"]["images"]], ["view_003.png", "view_005.png"])
 
 
-
 class Plan(Case):
     def plan(self, *options, code=0, says=""):
         done = self.expect(code, "plan", self.capture, "--backend", "cpu", "--json", *options)
@@ -240,6 +239,7 @@ class Plan(Case):
         self.assertAlmostEqual((files + beside) / plan["disk_bytes"], 1, delta=0.02)
         batch = self.plan(*options, "--batch", 2)
         self.assertEqual(batch["host_bytes"] - plan["host_bytes"], 300000 * 59 * 4)
+        self.assertEqual(plan["host_bytes"] - self.plan(*options, "--compact-moments")["host_bytes"], 300000 * 59 * 6)
         made = self.trained(*options, "--backend", "cpu", "--batch", 2)[1]
         self.assertAlmostEqual(made["machine"]["peak_bytes"] / batch["host_bytes"], 1, delta=0.2)
 

@@ -204,6 +204,11 @@ TEST(CudaSteps, MayLoseDigitsWhereDepthIsASmallDifference) {
         x = before;
     }
     EXPECT_GT(compare_steps(in, was, now)[0].differ, 0u) << "bits are bits";
+    // Nothing is spared in the picture.
+    StepOutputs same = run_step(in, *make_cpu_rasterizer());
+    EXPECT_EQ(compare_steps(in, was, same, false)[0].differ, 0u);
+    same.lists.splats[was.lists.visible() - 1] += 1e-3f;
+    EXPECT_EQ(compare_steps(in, was, same, false)[0].differ, 1u);
 }
 
 }  // namespace

@@ -151,7 +151,10 @@ TEST_F(RunHistory, ABranchOfAFinishedRunIsSaved) {
 TEST_F(RunHistory, SnapshotsKeepWithinTheirMemory) {
     const auto run = make();
     train_to(*run, 25);  // nothing grows any more
-    const std::uint64_t one = snapshot_bytes(run->trainer().backend());
+    const std::uint64_t one = snapshot_bytes(run->trainer().backend(), run->trainer().settings());
+    const auto now = run->trainer().snapshot();
+    EXPECT_EQ(one, padded_capacity(now->arrays.model.count * 3 / 2) *
+                       (row_bytes(now->arrays) / now->arrays.model.capacity));
     budget_ = 3 * one;
     for (std::uint64_t step = 26; step <= 29; ++step) {
         train_to(*run, step);

@@ -325,7 +325,7 @@ TEST(CompactMoments, TheSameBitsOnAnyNumberOfRanks) {
     }
 }
 
-TEST(CompactMoments, AResumedRunKeepsThem) {
+TEST(CompactMoments, CannotChangeInAResumedRun) {
     TrainingSettings settings = compact();
     EXPECT_FALSE(change_settings(settings, {{"compact_moments", 0}}));
 }

@@ -237,8 +237,8 @@ void reset_opacity(RunArrays& arrays) {
     });
     each_moment_column(
         [&](auto column, int plane) {
-            for (std::size_t row = 0; plane == kOpacityLogits && row < model.capacity; ++row)
-                column[row] = {};
+            if (plane != kOpacityLogits) return;
+            for (std::size_t row = 0; row < model.capacity; ++row) column[row] = {};
         },
         arrays);
 }

@@ -22,6 +22,6 @@ struct TrainingSnapshot {
 
 class TrainingBackend;
 /// What a snapshot of its run needs at most, in bytes of host memory.
-std::uint64_t snapshot_bytes(const TrainingBackend& of);
+std::uint64_t snapshot_bytes(const TrainingBackend& of, const TrainingSettings& settings);
 
 }  // namespace gs

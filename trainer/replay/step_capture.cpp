@@ -125,6 +125,12 @@ std::string kind_of_backend(const std::string& name) {
     return threads ? name.substr(0, name.rfind(", ")) + ")" : name;
 }
 
+Result<void> can_capture(const TrainingSettings& settings) {
+    if (!settings.compact_moments) return {};
+    return fail(ErrorKind::unsupported, "", "a step of compact moments cannot be captured",
+                "train without --compact-moments");
+}
+
 Result<CapturedStep> capture_of(const StepRecord& record, const std::string& capture,
                                 Rasterizer& rasterizer) {
     if (!record.problem.empty()) return fail(ErrorKind::unwritable, "", record.problem);
@@ -136,9 +142,6 @@ Result<CapturedStep> capture_of(const StepRecord& record, const std::string& cap
         return fail(ErrorKind::unsupported, "",
                     "a step that also learns from a lidar cannot be captured",
                     "train with --lidar-weight 0");
-    if (!record.before.adam.codes.empty())
-        return fail(ErrorKind::unsupported, "", "a step of compact moments cannot be captured",
-                    "train without --compact-moments");
     CapturedStep out;
     StepInputs& in = out.inputs;
     const View& view = *record.plan.view;

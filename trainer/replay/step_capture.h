@@ -35,6 +35,8 @@ struct CapturedStep {
 /// "CPU (AVX-512, 2 threads)" without the threads, on which no bit depends.
 std::string kind_of_backend(const std::string& name);
 
+/// Can steps of such a run be captured? Errors (unsupported): its moments are compact.
+Result<void> can_capture(const TrainingSettings& settings);
 /// `record` whole. Errors: it is not (StepRecord::problem); the rasterizer does not report its
 /// stages. Throws on device failure and std::bad_alloc.
 Result<CapturedStep> capture_of(const StepRecord& record, const std::string& capture,

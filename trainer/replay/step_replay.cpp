@@ -118,11 +118,13 @@ const char* name_of_plane(int plane) {
     return plane < kShRest ? kNames[plane] : "higher SH";
 }
 
-/// How far, px, rounding may move a Gaussian near the camera's plane in the picture; 0 for others.
-/// Its depth is the difference of numbers as large as the distances of it and of the camera from
-/// the world's origin, and its place in the picture is divided by the depth. Such a place is far
-/// outside the picture, so it would outweigh all others in the sum.
-double lost_in_depth(const StepInputs& in, std::size_t row, double depth, double place) {
+/// How far, px, rounding may move a Gaussian near the camera's plane, a picture's side or more
+/// outside the picture; 0 for others. Its depth is the difference of numbers as large as the
+/// distances of it and of the camera from the world's origin, and its place in the picture is
+/// divided by the depth, so it would outweigh all others in the sum.
+double lost_in_depth(const StepInputs& in, int plane, std::size_t row, double depth, double place) {
+    const double side = plane == kSplatX ? in.camera.width : in.camera.height;
+    if (place > -side && place < 2 * side) return 0;
     constexpr double kLarge = 16;     // times depth; below, rounding is within the tolerance
     constexpr double kRoundings = 8;  // of the products and sums that depth is made of
     const Vec3f mean = in.model.mean(row);
@@ -143,7 +145,7 @@ void compare_projection(const StepInputs& in, const FrameProbe& was, const Frame
     const auto same_place = [&](int p, std::size_t i, std::size_t k) {
         const double a = was.splat(p, i), b = now.splat(p, k);
         return out.measure == Measure::l2 && p <= kSplatY &&
-               std::abs(a - b) <= lost_in_depth(in, was.rows[i], was.splat(kSplatDepth, i), a);
+               std::abs(a - b) <= lost_in_depth(in, p, was.rows[i], was.splat(kSplatDepth, i), a);
     };
     for (std::size_t i = 0, k = 0; i < was.visible() || k < now.visible();) {
         const std::size_t a = i < was.visible() ? was.rows[i] : in.model.count,

@@ -179,7 +179,7 @@ void RunKeeper::after_step() {
 void RunKeeper::save_while_training() {
     std::error_code error;
     const fs::space_info disk = fs::space(run_.options.folder, error);
-    const std::uint64_t needed = snapshot_bytes(run_.trainer->backend());
+    const std::uint64_t needed = snapshot_bytes(run_.trainer->backend(), run_.trainer->settings());
     // Once, while there is still space.
     if (!error && disk.available < 3 * needed && !std::exchange(reported_disk_, true))
         run_.alarm(fmt::format("{} has only {} free; a checkpoint needs {}",

@@ -26,7 +26,7 @@ Result<void> RunSnapshots::take(std::string why) {
         run_.moved != RunContext::Moved::by_step)
         return {};
     const std::uint64_t budget = run_.options.snapshot_budget();
-    const std::uint64_t needed = snapshot_bytes(run_.trainer->backend());
+    const std::uint64_t needed = snapshot_bytes(run_.trainer->backend(), run_.trainer->settings());
     if (needed > budget)
         return fail(
             ErrorKind::unwritable, "",

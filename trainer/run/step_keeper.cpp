@@ -32,7 +32,14 @@ StepKeeper::~StepKeeper() = default;
 
 StepRecord* StepKeeper::before_step() {
     record_.reset();
-    if (wanted_.contains(run_.step() + 1)) record_ = std::make_unique<StepRecord>();
+    if (!wanted_.contains(run_.step() + 1)) return nullptr;
+    if (const auto can = can_capture(run_.trainer->settings()); !can) {
+        wanted_.erase(run_.step() + 1);
+        run_.tell(LogLevel::warning,
+                  fmt::format("step {} was not captured: {}", run_.step() + 1, can.error().text()));
+        return nullptr;
+    }
+    record_ = std::make_unique<StepRecord>();
     return record_.get();
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/try.h"
 #include "trainer/checkpoint.h"
+#include "trainer/replay/step_capture.h"
 #include "trainer/run/run_folder.h"
 #include "trainer/run/step_file.h"
 #include "trainer/step_hashes.h"
@@ -150,6 +151,7 @@ Result<Seen> see_again(const Side& side, const StepHashes& row, const DiffArgume
         return fail(ErrorKind::usage, side.folder.string(),
                     "started from splats: no step before its first checkpoint can be repeated",
                     "train with --keep-every or --capture-step");
+    GS_TRY_VOID(can_capture(side.settings));
     GS_TRY(const Backend backend, backend_of(common));
     GS_TRY(auto computes, backend.make_training());
     const RunPhotos photos = photos_of_run(side.folder, checkpoint, {});

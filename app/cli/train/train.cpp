@@ -180,8 +180,6 @@ Result<void> TrainCommand::prepare() {
     GS_TRY(const TrainingSettings settings, make_settings(given_));
     GS_TRY(RunOptions run, run_from(a_, common_, background_of(settings)));
     if (a_.trained != nullptr) narrow(*a_.trained, run);
-    GS_TRY(const TrainingSettings resumed, settings_of(run.resumed_from, given_));
-    say_of_lidar(resumed, given_, !run.resumed_from.empty(), a_.loading);
     GS_TRY(Backend alone, backend_of(common_));
     GS_TRY(backend_, on_all_ranks(std::move(alone), common_.device || common_.backend == "cuda"));
     // Output first: an hour of training must not end at a folder that cannot be written.
@@ -192,6 +190,8 @@ Result<void> TrainCommand::prepare() {
     }
     GS_TRY(run.taken, take_folder(run));
     GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(run));
+    report_lidar_choices(trainer->settings(), given_, checkpoint_steps(run.resumed_from),
+                         a_.loading);
     if (run.lapse_pace || run.lapse_named) {
         GS_TRY(auto cameras, lapse_cameras(a_.lapse_views, run.folder, trainer->capture()));
         run.lapse_cameras = [cameras](const Capture&) { return cameras; };

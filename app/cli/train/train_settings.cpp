@@ -1,6 +1,7 @@
 #include "app/cli/train/train_settings.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "app/cli/common.h"
@@ -11,6 +12,7 @@
 #include "base/try.h"
 #include "trainer/checkpoint.h"
 #include "trainer/run/run_folder.h"
+#include "trainer/settings/schedule.h"
 
 namespace gs::cli {
 namespace {
@@ -112,19 +114,23 @@ Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& giv
     return out;
 }
 
-void say_of_lidar(const TrainingSettings& settings, const NamedValues& given, bool resumed,
-                  const CaptureArguments& capture) {
+void report_lidar_choices(const TrainingSettings& settings, const NamedValues& given,
+                          std::optional<std::uint64_t> resumed_at,
+                          const CaptureArguments& capture) {
     if (settings.lidar_weight <= 0 && !capture.lidars.empty())
         log_warning("--lidar only adds a score at the end: --lidar-weight is 0");
-    TrainingSettings without = settings;
-    without.lidar_weight = 0;
-    const double every =
-        resumed ? settings.opacity_reset_every : usual_beside(without).opacity_reset_every;
+    TrainingSettings resets = settings;
+    resets.lidar_weight = 0;
+    if (!resumed_at) resets.opacity_reset_every = usual_beside(resets).opacity_reset_every;
+    const double every = resets.opacity_reset_every,
+                 next =
+                     (std::floor(static_cast<double>(resumed_at.value_or(0)) / every) + 1) * every;
     const bool chosen = std::ranges::any_of(
         given, [](const auto& value) { return value.first == "opacity_reset_every"; });
-    if (settings.lidar_weight <= 0 || chosen || every <= 0 || every >= settings.densify_until)
+    if (settings.lidar_weight <= 0 || chosen || every <= 0 ||
+        !opacity_reset_due(resets, static_cast<std::uint64_t>(next)))
         return;
-    if (resumed)
+    if (resumed_at)
         log_warning(
             "opacities are reset every {:.0f} steps, as in the checkpoint, which worsens ranges "
             "(--opacity-reset-every 0 stops it)",

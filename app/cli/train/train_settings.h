@@ -20,8 +20,8 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
 /// The settings with which the run or checkpoint at this path resumes; of no run: as given.
 Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
 /// Warns where --lidar has no weight; says whether opacities are reset in a run with beams, if that
-/// was not given.
-void say_of_lidar(const TrainingSettings& settings, const NamedValues& given, bool resumed,
-                  const CaptureArguments& capture);
+/// was not given. `settings`: those it trains with; `resumed_at`: steps of the run that it resumes.
+void report_lidar_choices(const TrainingSettings& settings, const NamedValues& given,
+                          std::optional<std::uint64_t> resumed_at, const CaptureArguments& capture);
 
 }  // namespace gs::cli

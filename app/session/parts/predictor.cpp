@@ -17,15 +17,17 @@ namespace {
 constexpr const char* kFirstChoice = "h200,rtx4090";
 constexpr std::uint64_t kSweepsTried = 16;  ///< some may be damaged
 
-/// Of the next step that has some, if the run learns from a lidar.
+/// What the beams of the run's next step with some meet; nothing: it does not learn from a lidar.
 BeamWork beams_of_step(const Trainer& trainer, Compatibility compatibility) {
     const TrainingSettings& settings = trainer.settings();
     if (settings.lidar_weight <= 0) return {};
     LidarBeams beams(trainer.capture().lidars, trainer.capture().origin);
     if (beams.empty() || !beams.open()) return {};
     std::shared_ptr<const BeamPlan> plan;
-    for (std::uint64_t step = 0; step < kSweepsTried && !plan; ++step)
-        plan = beams.plan(settings, trainer.steps_done() + step);
+    const auto every = static_cast<std::uint64_t>(settings.lidar_every);
+    const std::uint64_t next = (trainer.steps_done() + every - 1) / every * every;
+    for (std::uint64_t i = 0; i < kSweepsTried && !plan; ++i)
+        plan = beams.plan(settings, next + i * every);
     if (!plan) return {};
     BeamWork out = beam_work(trainer.model(), *plan, rules_of(compatibility));
     out.every = settings.lidar_every;
