@@ -133,7 +133,7 @@ Result<StudioOptions> studio_options(const ViewArguments& a, const CommonArgumen
     GS_TRY(auto options, capture_options(a.loading, common));
     options.background = background_of(settings);
     GS_TRY(const TrainingSettings of_run, settings_of(a.path, given));
-    if (a.training) report_lidar_choices(of_run, given, checkpoint_steps(a.path), a.loading);
+    report_lidar_choices(of_run, given, checkpoint_steps(checkpoint_in(a.path)), a.loading);
     GS_TRY(Backend backend, backend_for_window(common));
     if (a.training) {
         GS_TRY(backend,

@@ -41,8 +41,8 @@ enum Has : unsigned {
     kSky = 512,       ///< learned, of degree 3
     kLenses = 1024,   ///< what moves the lens's numbers
     kBeams = 2048,    ///< of a lidar, with the last view of each step
-    kBoth = 4096,     ///< once more with compact moments:
-    kCompact = 8192,  ///< in 16 bits
+    kBoth = 4096,     ///< once more as kCompact
+    kCompact = 8192,  ///< moments in 16 bits
 };
 enum class Made { plain, broken, faint, covering, crowded, veiled };
 struct Rare {

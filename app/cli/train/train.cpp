@@ -190,8 +190,9 @@ Result<void> TrainCommand::prepare() {
     }
     GS_TRY(run.taken, take_folder(run));
     GS_TRY(std::unique_ptr<Trainer> trainer, make_trainer(run));
-    report_lidar_choices(trainer->settings(), given_, checkpoint_steps(run.resumed_from),
-                         a_.loading);
+    const auto resumed_at =
+        run.resumed_from.empty() ? std::nullopt : std::optional(trainer->steps_done());
+    report_lidar_choices(trainer->settings(), given_, resumed_at, a_.loading);
     if (run.lapse_pace || run.lapse_named) {
         GS_TRY(auto cameras, lapse_cameras(a_.lapse_views, run.folder, trainer->capture()));
         run.lapse_cameras = [cameras](const Capture&) { return cameras; };

@@ -103,11 +103,15 @@ Result<NamedValues> given_settings(const NamedValues& flags, const std::string& 
     return out;
 }
 
+fs::path checkpoint_in(const fs::path& run) {
+    const auto contents = run_in(run);
+    return contents ? contents->checkpoint : run;
+}
+
 Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given) {
     GS_TRY(TrainingSettings out, make_settings(given));
     if (run.empty()) return out;
-    const auto contents = run_in(run);
-    const auto head = read_checkpoint_head(contents ? contents->checkpoint : run);
+    const auto head = read_checkpoint_head(checkpoint_in(run));
     if (!head) return out;
     out = head->settings;
     for (const auto& [name, value] : given) GS_TRY_VOID(set_setting(out, name, value));

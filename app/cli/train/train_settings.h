@@ -17,6 +17,8 @@ Result<NamedValues> read_config(const std::string& path);
 /// All given settings: config file, flags, --background, --seed, in this order.
 Result<NamedValues> given_settings(const NamedValues& flags, const std::string& background,
                                    const CommonArguments& common);
+/// That of a run's folder; another path as it is.
+fs::path checkpoint_in(const fs::path& run);
 /// The settings with which the run or checkpoint at this path resumes; of no run: as given.
 Result<TrainingSettings> settings_of(const fs::path& run, const NamedValues& given);
 /// Warns where --lidar has no weight; says whether opacities are reset in a run with beams, if that
