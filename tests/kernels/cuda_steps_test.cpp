@@ -186,15 +186,15 @@ TEST(CudaSteps, MayLoseDigitsWhereDepthIsASmallDifference) {
     StepOutputs now = run_step(in, *emulated());
     ASSERT_EQ(was.lists.visible(), now.lists.visible());
     double off = 0, size = 0;
-    // Compilers that round alike lose nothing by themselves.
-    for (std::size_t i = 0; i < was.lists.visible(); ++i)
+    for (std::size_t i = 0; i < was.lists.visible(); ++i) {
+        // Compilers that round alike lose nothing by themselves.
         if (was.lists.splat(kSplatDepth, i) < 0.1f) now.lists.splats[i] *= 1.0001f;
-    for (std::size_t i = 0; i < was.lists.visible(); ++i)
         for (const int p : {0, 1}) {
             const double a = was.lists.splat(p, i), b = now.lists.splat(p, i);
             off += (a - b) * (a - b);
             size += a * a;
         }
+    }
     EXPECT_GT(std::sqrt(off / size), 1e-5) << "what floats lose";
     const auto projection = [&] { return compare_steps(in, was, now, false)[0]; };
     EXPECT_LT(projection().figure(), 1e-6) << projection().where;
