@@ -1,5 +1,5 @@
 // Counts what the lidar beams of a training step meet, for the performance model
-// (profiler/predict/gpu_model.h). Used by `predict` and the studio's Limits.
+// (profiler/predict/gpu_model.h). Used by `predict` and the studio's Other GPUs.
 #pragma once
 
 #include "profiler/predict/gpu_model.h"
